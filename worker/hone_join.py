@@ -149,6 +149,29 @@ def _load_filter(program, call):
         _libc.syscall(call, _SECCOMP_SET_MODE_FILTER, _SECCOMP_NEW_LISTENER, ctypes.byref(filter_)), "cannot load the seccomp filter")
 
 
+def _become_expendable(limits):
+    """Says how much rather than others the kernel ends this process when memory runs out. If Hone is privileged, this can be undone only with
+    its privileges, so it is done before they are dropped."""
+    for word in limits:
+        name, _, value = word.partition("=")
+        if name == "EXPENDABLE":
+            try:
+                with open("/proc/self/oom_score_adj", "w") as file:
+                    file.write(value)
+            except OSError:  # some containers forbid it; the other limits hold
+                pass
+
+
+def _lower_limits(limits):
+    """Lowers the limits of this process (src/process/limits.h). None is raised."""
+    for word in limits:
+        name, _, value = word.partition("=")
+        if name != "EXPENDABLE":
+            number = getattr(resource, "RLIMIT_" + name)
+            soft, hard = (int(value) if one == resource.RLIM_INFINITY else min(one, int(value)) for one in resource.getrlimit(number))
+            resource.setrlimit(number, (soft, hard))
+
+
 def _await_closing(descriptor):
     """Waits until the other end of a pipe is closed."""
     poll = select.poll()
@@ -162,7 +185,6 @@ def _settle(request, tickets):
     _await_adoption()
     _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
     os.setsid()
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     told, listener_goes_to = tickets["told"], tickets["ticket"]
     rules = tickets.get("rules")
     _take_places(tickets, [one for one in (told, listener_goes_to, rules) if one is not None])
@@ -170,6 +192,7 @@ def _settle(request, tickets):
     os.write(told, struct.pack("i", os.getpid()))
     _await_closing(told)
     os.close(told)
+    _lower_limits(request["limits"])
     _drop_capabilities()
     # After entering namespaces this process can no longer read its own entries in /proc.
     _must(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0), "cannot become an ordinary process")
@@ -194,6 +217,7 @@ def place(request, descriptors):
         return False
     try:
         os.dup2(tickets["err"], 2)
+        _become_expendable(request["limits"])
         _enter(tickets, request["nested"])
         between = os.fork()  # when it ends, the sandbox's first process becomes its child's parent
         if between:

@@ -109,7 +109,7 @@ ZYGOTE = {
     "join": [
         {
             "descriptors": "strings", "nested": "bool", "folder": "string", "environment": "strings", "filter": "string",
-            "seccomp": "int"
+            "seccomp": "int", "limits": "strings"
         },
         {}
     ]

@@ -73,15 +73,36 @@ class Bench {
     machine_ = IdentifyMachine(options_);
     judge_ = std::make_unique<SessionJudge>(task_, options_, candidates.size() > 1 || flags_.from_stdin);
     for (size_t i = 0; i < candidates.size(); ++i)
-      HONE_RETURN_IF_ERROR(One(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
+      HONE_RETURN_IF_ERROR(InSitting(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
     if (flags_.from_stdin) HONE_RETURN_IF_ERROR(FromStdin());
     return worst_;
   }
 
  private:
+  // What one candidate did to Hone or to the reference does not end a sitting. It gets the error in place of
+  // a verdict, and the next one gets a fresh session. If that cannot be opened, the sitting ends.
+  Status InSitting(const CandidateFile& candidate, bool another_follows) {
+    judging_ = false;
+    Status judged = Ok();
+    try {
+      judged = One(candidate, another_follows);
+    } catch (const std::exception& error) {
+      judged = Error{ErrorKind::kInternal, std::string("Hone failed: ") + error.what()};
+    }
+    if (judged.ok() || !judging_ || !another_follows || judged.error().kind == ErrorKind::kInterrupted)
+      return judged;
+    line_.Clear();
+    const Error error = std::move(judged).WithContext(candidate.name).error();
+    worst_ = std::max(worst_, Report(error, flags_.json));
+    std::fflush(stdout);
+    judge_ = std::make_unique<SessionJudge>(task_, options_, true);
+    return Ok();
+  }
+
   Status One(const CandidateFile& candidate, bool another_follows) {
     if (const std::optional<KnownVerdict> known = Known(candidate)) return ShowKnown(*known);
     HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, judge_->Session(line_.AsProgress(task_.name)));
+    judging_ = true;
     judge_->SetNext(another_follows ? NextCandidate::kComes : NextCandidate::kNone);
     HONE_ASSIGN_OR_RETURN(const Judged judged, judge_->Judge(candidate, line_.AsProgress(candidate.name)));
     OrderedJson record = judged.record;
@@ -139,7 +160,7 @@ class Bench {
         std::fflush(stdout);
         continue;
       }
-      HONE_RETURN_IF_ERROR(One(*candidate, MoreMayCome()));
+      HONE_RETURN_IF_ERROR(InSitting(*candidate, MoreMayCome()));
     }
     return Ok();
   }
@@ -157,6 +178,7 @@ class Bench {
   SessionOptions options_;
   JudgingMachine machine_;
   std::unique_ptr<SessionJudge> judge_;
+  bool judging_ = false;  // the session is open, and what fails now fails for one candidate
   int worst_ = kExitAccepted;
 };
 

@@ -45,6 +45,13 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
       .Positive()
       .Placeholder("SECONDS");
   command
+      .Add("--candidate-memory", &flags->candidate_memory_gib,
+           "Most memory of the candidate's processes together (default: four times PyTorch's, at least 8 GB "
+           "and "
+           "a quarter of the machine, at most 60% of it)")
+      .Positive()
+      .Placeholder("GIB");
+  command
       .Add("--compile", &flags->compile,
            "Use torch.compile as a baseline; auto measures it only when it can change the verdict")
       .OneOf({"auto", "always", "never"});
@@ -125,6 +132,7 @@ Result<SessionOptions> ResolveJudge(const JudgeFlags& flags) {
   options.allow_blind = flags.allow_blind;
   options.timeout_s = flags.timeout_s;
   options.build_timeout_s = flags.build_timeout_s;
+  options.candidate_memory = flags.candidate_memory_gib * (1 << 30);
   options.compile_rung = flags.compile;
   options.ladder = flags.ladder;
   options.lint = !flags.no_lint;

@@ -35,6 +35,7 @@ struct JudgeFlags {
   bool allow_blind = false;
   double timeout_s = 0;
   double build_timeout_s = 300;
+  double candidate_memory_gib = 0;
 };
 void AddJudgeFlags(Command& command, JudgeFlags* flags);
 

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/config.h"
+#include "process/limits.h"
 #include "process/sandbox_exec.h"
 #include "process/tree.h"
 
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
   hone::RunSandboxExecIfAsked(argc, argv);
   hone::InstallInterruptHandler();
   hone::BecomeSubreaper();
+  hone::RaiseOwnLimits();
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   try {
     const int code = hone::Run(words);

@@ -17,6 +17,7 @@ Json ToJson(const JudgeFlags& flags) {
           {"trials", flags.trials},
           {"timeout_s", flags.timeout_s},
           {"build_timeout_s", flags.build_timeout_s},
+          {"candidate_memory_gib", flags.candidate_memory_gib},
           {"atol", flags.atol},
           {"rtol", flags.rtol},
           {"error_factor", flags.error_factor},
@@ -43,6 +44,7 @@ JudgeFlags JudgeFlagsFromJson(const Json& json) {
   flags.error_factor = GetNumber(json, "error_factor", flags.error_factor);
   flags.allow_blind = GetBool(json, "allow_blind");
   flags.build_timeout_s = GetNumber(json, "build_timeout_s", flags.build_timeout_s);
+  flags.candidate_memory_gib = GetNumber(json, "candidate_memory_gib");
   return flags;
 }
 

@@ -64,6 +64,7 @@ Result<bool> CandidateCheck::Import() {
   HONE_ASSIGN_OR_RETURN(const auto hello,
                         Ask(Phase::kStart, HelloRequest{}, {}, sandbox_was_used_ ? kForkS : kImportTorchS));
   if (!hello && sandbox_was_used_) return false;
+  never_started_ = !hello;
   if (!hello)
     return Error{ErrorKind::kUnavailable, "the candidate's interpreter did not start: " +
                                               m_.stop->failure.message + "\n" + m_.stop->failure.detail};

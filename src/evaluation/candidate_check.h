@@ -55,6 +55,8 @@ class CandidateCheck {
   Status LookAlone();
 
   Measurement& measurement() { return m_; }
+  // Whether the interpreter ended before it ran anything of the candidate.
+  bool never_started() const { return never_started_; }
 
  private:
   // Returns the reply. If the candidate failed, returns no value and sets m_.stop.
@@ -111,6 +113,7 @@ class CandidateCheck {
   const Progress& progress_;
   size_t most_cases_;
   bool once_more_ = false;
+  bool never_started_ = false;
   bool sandbox_was_used_ = false;  // by an earlier process of this candidate
   fs::path placed_source_;         // empty until the sources are placed
   Measurement m_;

@@ -3,8 +3,10 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <exception>
+#include <string>
 
-#include "process/tree.h"
+#include "process/usage.h"
 
 namespace hone {
 
@@ -20,7 +22,9 @@ int64_t CandidateMemoryLimit(pid_t reference) {
                               static_cast<double>(UsageOfTree(reference).resident_bytes));
 }
 
-Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions& options) {
+namespace {
+
+Result<std::unique_ptr<CandidateSeat>> StartSeat(const SessionOptions& options) {
   HONE_ASSIGN_OR_RETURN(TempFolder folder, TempFolder::Make("hone-candidate-"));
   auto seat = std::make_unique<CandidateSeat>(CandidateSeat{std::move(folder), nullptr});
   WorkerOptions worker;
@@ -35,6 +39,17 @@ Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions
   worker.nursery = options.nursery;
   HONE_ASSIGN_OR_RETURN(seat->worker, WorkerProcess::Start(worker));
   return seat;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CandidateSeat>> CandidateSeat::Start(const SessionOptions& options) {
+  try {
+    return StartSeat(options);
+  } catch (const std::exception& error) {  // no thread or no memory
+    return Error{ErrorKind::kUnavailable,
+                 std::string("a process for a candidate could not be started: ") + error.what()};
+  }
 }
 
 }  // namespace hone

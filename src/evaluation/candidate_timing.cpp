@@ -4,6 +4,7 @@
 #include <future>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "evaluation/candidate_check.h"
 #include "evaluation/contract.h"
 
@@ -131,8 +132,7 @@ Result<bool> CandidateCheck::AddFreshPair() {
   worker_.Thaw();
   fresh.m_.draws = m_.draws;
   // Both sides start at the same time, because nothing is timed yet.
-  auto starting =
-      std::async(std::launch::async, [&] { return session_.StartFresh(contest_->later_rungs()); });
+  auto starting = StartAsync([&] { return session_.StartFresh(contest_->later_rungs()); });
   Result<bool> built = fresh.Import();
   if (built.ok() && *built) built = fresh.BuildFirst();
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerProcess> reference, starting.get());

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/threads.h"
 #include "evaluation/candidate_check.h"
 #include "evaluation/repeats.h"
 #include "evaluation/run_messages.h"
@@ -29,7 +30,7 @@ constexpr double kFirstCallSeconds = 90;
 class BusyCore {
  public:
   BusyCore() {
-    thread_ = std::thread([this] {
+    thread_ = StartThread([this] {
       while (!stop_.load(std::memory_order_relaxed)) {
         const int64_t until = NowNs() + 1'000'000;
         while (NowNs() < until) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <thread>
 
 #include "base/clock.h"
@@ -26,31 +27,58 @@ bool HasSpareCores(const SessionOptions& options) {
 
 }  // namespace
 
-Status Evaluator::Prewarm() {
+void Evaluator::Prewarm() {
   // If a verdict takes less time than starting a worker, two workers are needed.
   const size_t wanted = HasSpareCores(session_.options()) ? 2 : 1;
   const std::scoped_lock lock(seats_mutex_);
   while (seats_.size() < wanted) {
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(session_.options()));
-    seats_.push_back(std::move(seat));
+    Result<std::unique_ptr<CandidateSeat>> seat = CandidateSeat::Start(session_.options());
+    if (!seat.ok()) return;
+    seats_.push_back(std::move(*seat));
   }
-  return Ok();
 }
 
-Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat() {
-  std::unique_ptr<CandidateSeat> seat;
-  {
-    const std::scoped_lock lock(seats_mutex_);
-    if (!seats_.empty()) {
-      seat = std::move(seats_.front());
-      seats_.pop_front();
-    }
+Result<std::unique_ptr<CandidateSeat>> Evaluator::StartSeat() {
+  Result<std::unique_ptr<CandidateSeat>> seat = CandidateSeat::Start(session_.options());
+  if (seat.ok() || seat.error().kind == ErrorKind::kInterrupted) return seat;
+  // Perhaps an earlier candidate's files or processes were in the way.
+  AwaitRetired();
+  return CandidateSeat::Start(session_.options());
+}
+
+std::unique_ptr<CandidateSeat> Evaluator::TakeWaiting() {
+  std::deque<std::unique_ptr<CandidateSeat>> dead;  // their ends are awaited without the lock
+  const std::scoped_lock lock(seats_mutex_);
+  while (!seats_.empty()) {
+    std::unique_ptr<CandidateSeat> seat = std::move(seats_.front());
+    seats_.pop_front();
+    if (seat->worker->alive()) return seat;
+    dead.push_back(std::move(seat));
   }
+  return nullptr;
+}
+
+Result<std::unique_ptr<CandidateSeat>> Evaluator::TakeSeat(bool fresh) {
+  std::unique_ptr<CandidateSeat> seat = fresh ? nullptr : TakeWaiting();
   if (seat == nullptr) {
-    HONE_ASSIGN_OR_RETURN(seat, CandidateSeat::Start(session_.options()));
+    HONE_ASSIGN_OR_RETURN(seat, StartSeat());
   }
-  seat->worker->zygote().SetMemoryLimit(CandidateMemoryLimit(session_.worker().pid()));
+  const double asked = session_.options().candidate_memory;
+  seat->worker->zygote().SetMemoryLimit(asked > 0 ? static_cast<int64_t>(asked)
+                                                  : CandidateMemoryLimit(session_.worker().pid()));
   return seat;
+}
+
+template <class T>
+Result<T> Evaluator::InASeat(
+    const std::function<Result<T>(std::unique_ptr<CandidateSeat>, bool* started)>& act) {
+  for (const bool again : {false, true}) {
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat(again));
+    bool started = true;
+    Result<T> result = act(std::move(seat), &started);
+    if (result.ok() || started || again || result.error().kind == ErrorKind::kInterrupted) return result;
+  }
+  return Error{ErrorKind::kInternal, "unreachable"};
 }
 
 // Freezes waiting workers during its lifetime.
@@ -73,8 +101,12 @@ void Evaluator::Retire(std::unique_ptr<CandidateSeat> seat) {
   if (session_.options().device == "cuda")
     return;  // the next one may need its GPU memory, so it ends at once
   const std::scoped_lock lock(retired_mutex_);
-  retired_ = std::jthread(
-      [gone = std::move(seat)]() mutable { gone.reset(); });  // waits for the previous one to end
+  if (retired_.joinable()) retired_.join();
+  std::shared_ptr<CandidateSeat> gone = std::move(seat);
+  try {
+    retired_ = std::thread([gone]() mutable { gone.reset(); });
+  } catch (const std::system_error&) {  // no thread is left: it ends here
+  }
 }
 
 void Evaluator::AwaitRetired() {
@@ -92,8 +124,22 @@ Status Evaluator::TimeAfter(CandidateSeat& seat, Measurement* m) {
 
 Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCandidate next,
                                         const Progress& progress, const IsUnsure& is_unsure, bool once_more) {
+  return InASeat<Measurement>([&](std::unique_ptr<CandidateSeat> seat, bool* started) {
+    return EvaluateIn(std::move(seat), candidate, next, progress, is_unsure, once_more, started);
+  });
+}
+
+Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_follows,
+                                  const Progress& progress) {
+  return InASeat<QuickLook>([&](std::unique_ptr<CandidateSeat> seat, bool* started) {
+    return LookIn(std::move(seat), candidate, another_follows, progress, started);
+  });
+}
+
+Result<Measurement> Evaluator::EvaluateIn(std::unique_ptr<CandidateSeat> seat, const CandidateFile& candidate,
+                                          NextCandidate next, const Progress& progress,
+                                          const IsUnsure& is_unsure, bool once_more, bool* started) {
   Stopwatch watch;
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
   CandidateCheck check(session_, candidate, *seat->worker, seat->folder.path(), progress);
   if (once_more) check.JudgeOnceMore();
   Measurement& m = check.measurement();
@@ -112,7 +158,7 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
   HONE_ASSIGN_OR_RETURN(const DeviceUse in_common,
                         DeviceUse::Begin(session_.options().device, session_.options().end, progress));
   // The next worker starts on another core while this one runs.
-  Status prewarmed = next == NextCandidate::kComes ? Prewarm() : Ok();
+  if (next == NextCandidate::kComes) Prewarm();
   seat->worker->Thaw();  // it may have waited, frozen, during another timing
   std::unique_lock alone(device_, std::defer_lock);
   for (const Step& step : kSteps) {
@@ -125,10 +171,12 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
       reference_before = session_.worker().compute_seconds();
     }
     const Stopwatch phase_watch;
-    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(step.phase, [&] { return (check.*step.run)(); }));
+    const Result<bool> done = RunPhase(step.phase, [&] { return (check.*step.run)(); });
+    *started = !check.never_started();
+    HONE_ASSIGN_OR_RETURN(const bool go_on, done);
     m.phases.emplace_back(step.phase, phase_watch.seconds());
     if (!go_on) break;
-    if (step.phase == Phase::kTrial && next == NextCandidate::kIfRight) prewarmed = Prewarm();
+    if (step.phase == Phase::kTrial && next == NextCandidate::kIfRight) Prewarm();
     if (step.phase != Phase::kTiming) continue;
     // Load on the machine must not count against the candidate.
     HONE_RETURN_IF_ERROR(check.LookAlone());
@@ -143,7 +191,6 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
       m.notes.push_back(
           fmt::format("the machine was too busy at first; {} more pairs of processes were timed", again));
   }
-  HONE_RETURN_IF_ERROR(std::move(prewarmed));
   if (m.attempts.empty()) m.attempts = seat->worker->zygote().Attempts();
   HONE_RETURN_IF_ERROR(TimeAfter(*seat, &m));
   if (m.stop && session_.options().device == "cuda") {
@@ -168,9 +215,8 @@ Result<Measurement> Evaluator::Evaluate(const CandidateFile& candidate, NextCand
   return std::move(m);
 }
 
-Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_follows,
-                                  const Progress& progress) {
-  HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, TakeSeat());
+Result<QuickLook> Evaluator::LookIn(std::unique_ptr<CandidateSeat> seat, const CandidateFile& candidate,
+                                    bool another_follows, const Progress& progress, bool* started) {
   using Check = CandidateCheck;
   Check check(session_, candidate, *seat->worker, seat->folder.path(), progress, 2);
   Measurement& m = check.measurement();
@@ -181,10 +227,12 @@ Result<QuickLook> Evaluator::Look(const CandidateFile& candidate, bool another_f
   seat->worker->Thaw();  // it may have waited, frozen, during another timing
   bool prewarmed = !another_follows;
   for (Result<bool> (Check::*phase)() : {&Check::Lint, &Check::Import, &Check::Build, &Check::Trials}) {
-    HONE_ASSIGN_OR_RETURN(const bool go_on, RunPhase(Phase::kTrial, [&] { return (check.*phase)(); }));
+    const Result<bool> done = RunPhase(Phase::kTrial, [&] { return (check.*phase)(); });
+    *started = !check.never_started();
+    HONE_ASSIGN_OR_RETURN(const bool go_on, done);
     if (!prewarmed && phase == &Check::Import) {
       prewarmed = true;
-      HONE_RETURN_IF_ERROR(Prewarm());
+      Prewarm();
     }
     if (go_on) continue;
     look.refused = std::move(m);

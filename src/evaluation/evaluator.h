@@ -40,6 +40,7 @@ class Evaluator {
   // `seats` are workers that were started while the reference was prepared. May be empty.
   Evaluator(ReferenceSession& session, std::deque<std::unique_ptr<CandidateSeat>> seats)
       : session_(session), seats_(std::move(seats)) {}
+  ~Evaluator() { AwaitRetired(); }
 
   // `next` says whether to start the next worker while this candidate is checked. `is_unsure` returns whether
   // the timing is undecided. Then more fresh pairs of processes are timed, up to the number that an
@@ -52,21 +53,36 @@ class Evaluator {
 
  private:
   class FrozenSeats;
-  Status Prewarm();
+  // Starts workers for the next candidates. If that fails, the next candidate starts its own, and the present
+  // one keeps its verdict.
+  void Prewarm();
   // Times PyTorch again without the candidate, to find out whether the candidate or the machine slowed it
   // down.
   Status TimeAfter(CandidateSeat& seat, Measurement* m);
   // Ends a candidate's processes and deletes its folder in the background. The next timing waits for that.
   void Retire(std::unique_ptr<CandidateSeat> seat);
   void AwaitRetired();
-  Result<std::unique_ptr<CandidateSeat>> TakeSeat();
+  // A worker that waits and is still alive, or null.
+  std::unique_ptr<CandidateSeat> TakeWaiting();
+  // Tries a second time when what earlier candidates left is gone.
+  Result<std::unique_ptr<CandidateSeat>> StartSeat();
+  Result<std::unique_ptr<CandidateSeat>> TakeSeat(bool fresh);
+  // A worker may have died while it waited. If one ends before it has imported torch, `act` runs once more,
+  // in a fresh one.
+  template <class T>
+  Result<T> InASeat(const std::function<Result<T>(std::unique_ptr<CandidateSeat>, bool* started)>& act);
+  Result<Measurement> EvaluateIn(std::unique_ptr<CandidateSeat> seat, const CandidateFile& candidate,
+                                 NextCandidate next, const Progress& progress, const IsUnsure& is_unsure,
+                                 bool once_more, bool* started);
+  Result<QuickLook> LookIn(std::unique_ptr<CandidateSeat> seat, const CandidateFile& candidate,
+                           bool another_follows, const Progress& progress, bool* started);
 
   ReferenceSession& session_;
   std::mutex seats_mutex_;
   std::deque<std::unique_ptr<CandidateSeat>> seats_;
   std::shared_mutex device_;  // shared by checks, exclusive for a timing
   std::mutex retired_mutex_;
-  std::jthread retired_;  // the last member, so that it ends before the members it uses
+  std::thread retired_;
 };
 
 }  // namespace hone

@@ -86,6 +86,7 @@ Result<SandboxedChild> Nursery::PlaceNow(const ChildSpec& spec, const SandboxPol
   request.environment = spec.env;
   request.filter = NewcomersFilter();
   request.seccomp = SYS_seccomp;
+  request.limits = NewcomersLimits(policy, level_);
   HONE_RETURN_IF_ERROR(control_.Send(EncodeRequest(request), descriptors));
   ticket.theirs.Close();
   for (UniqueFd* sent : {&sandbox.told, &sandbox.out, &sandbox.err}) sent->Close();

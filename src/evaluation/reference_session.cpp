@@ -1,10 +1,10 @@
 #include "evaluation/reference_session.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "evaluation/audit.h"
 #include "evaluation/device_lock.h"
 #include "evaluation/graph_facts.h"
@@ -37,13 +37,13 @@ Status ReferenceSession::StartWorker(const Progress& progress) {
   progress("starting PyTorch", 0, 0);
   HONE_ASSIGN_OR_RETURN(const WorkerOptions how, ReferenceOptions(task_, options_));
   HONE_ASSIGN_OR_RETURN(worker_, WorkerProcess::Start(how));
-  std::jthread opening([this] { OpenDevice(); });  // in parallel with the import of torch
+  const auto opening = StartAsync([this] { OpenDevice(); });  // in parallel with the import of torch
   HONE_ASSIGN_OR_RETURN(HelloReply hello,
                         worker_->Require(HelloRequest{}, {}, 180).WithContext("PyTorch did not start"));
   facts_ = std::move(hello.facts);
   const std::string key = Sha256(task_.sha256 + options_.device + GetString(facts_, "device_name") +
                                  GetString(facts_, "torch") + GetString(facts_, "triton"));
-  opening.join();
+  opening.wait();
   builder_ = std::make_unique<TruthBuilder>(*worker_, LoadOf(task_), plane_.get(), options_, &truth_);
   baselines_.emplace(*builder_, options_, truth_, facts_,
                      CacheFolder() / "compile" / (key.substr(0, 16) + ".json"));

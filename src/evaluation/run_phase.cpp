@@ -3,6 +3,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 
 namespace hone {
 
@@ -14,6 +15,11 @@ Result<bool> RunPhase(Phase phase, const std::function<Result<bool>()>& run) {
     return Error{ErrorKind::kUnavailable, "Hone ran out of memory in the phase '" + name() +
                                               "' of an evaluation; nothing is said about the candidate"};
   } catch (const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
+      return Error{ErrorKind::kUnavailable, "the machine had no thread left for Hone in the phase '" +
+                                                name() +
+                                                "' of an evaluation; nothing is said about the candidate"};
     return Error{ErrorKind::kInternal, "Hone failed in the phase '" + name() + "' of an evaluation: " +
                                            error.what() + "; nothing is said about the candidate"};
   }

@@ -31,6 +31,8 @@ TEST(RunPhase, HonesOwnFailureIsAnErrorAndNoVerdict) {
       {[]() -> Result<bool> {
          throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
        },
+       ErrorKind::kUnavailable, "no thread left for Hone"},
+      {[]() -> Result<bool> { throw std::system_error(std::make_error_code(std::errc::no_space_on_device)); },
        ErrorKind::kInternal, "Hone failed"},
       {[]() -> Result<bool> { throw std::logic_error("a wrong turn"); }, ErrorKind::kInternal,
        "a wrong turn"},

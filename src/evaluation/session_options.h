@@ -28,6 +28,7 @@ struct SessionOptions {
   bool sandbox_task = false;          // the task is untrusted and runs in the sandbox as well
   double timeout_s = 0;               // per call of a candidate; 0: derived from the reference
   double build_timeout_s = 300;       // import, compile, constructor
+  double candidate_memory = 0;        // bytes; 0: derived from the reference and the machine
   std::string compile_rung = "auto";  // "auto", "always" or "never"
   std::vector<std::string> ladder;    // baselines to measure; empty: all that apply
   bool lint = true;                   // static analysis; files that it refuses are not run

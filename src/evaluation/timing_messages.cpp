@@ -136,6 +136,7 @@ FieldList JoinRequest::Fields() {
       FieldFor<&JoinRequest::descriptors>("descriptors"), FieldFor<&JoinRequest::nested>("nested"),
       FieldFor<&JoinRequest::folder>("folder"),           FieldFor<&JoinRequest::environment>("environment"),
       FieldFor<&JoinRequest::filter>("filter"),           FieldFor<&JoinRequest::seccomp>("seccomp"),
+      FieldFor<&JoinRequest::limits>("limits"),
   };
   return kFields;
 }

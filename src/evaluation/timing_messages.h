@@ -140,8 +140,9 @@ struct JoinRequest {
   bool nested = false;
   std::string folder;
   std::vector<std::string> environment;
-  std::string filter;  // the seccomp program, in hexadecimal
-  int seccomp = 0;     // number of the seccomp system call
+  std::string filter;               // the seccomp program, in hexadecimal
+  int seccomp = 0;                  // number of the seccomp system call
+  std::vector<std::string> limits;  // words of process/limits.h
   static FieldList Fields();
 };
 

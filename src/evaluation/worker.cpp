@@ -119,6 +119,7 @@ Status WorkerProcess::Ask(Verb verb, const Json& message, const std::vector<int>
     ready_ = true;
   }
   Result<int64_t> sent = channel_.Send(message, descriptors);
+  if (!sent.ok() && sent.error().kind == ErrorKind::kUnavailable) return std::move(sent).error();
   if (!sent.ok()) return fail(sent.error());
   Result<Message> received = channel_.Receive(deadline);
   if (!received.ok()) return fail(received.error());

@@ -8,7 +8,9 @@
 #include "base/embedded.h"
 #include "base/ids.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "evaluation/timing_messages.h"
+#include "process/limits.h"
 #include "process/tree.h"
 
 namespace hone {
@@ -42,6 +44,8 @@ Result<SandboxPolicy> PolicyOf(const WorkerOptions& options) {
                          options.python.read_paths.end());
   policy.private_folder = options.private_folder;
   policy.gpu = options.device == "cuda";
+  // An untrusted task's reference is ended only after every candidate.
+  policy.expendable = options.role == "candidate" ? 1000 : 500;
   return policy;
 }
 
@@ -136,7 +140,7 @@ Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {
   zygote->control_ = std::move(pair.ours);
   if (options.process_limit > 0)
     zygote->watcher_ =
-        std::thread([raw = zygote.get(), limit = options.process_limit] { raw->Watch(limit); });
+        StartThread([raw = zygote.get(), limit = options.process_limit] { raw->Watch(limit); });
   return zygote;
 }
 
@@ -177,17 +181,10 @@ Zygote::End Zygote::HowEnded(int number) {
 }
 
 void Zygote::Watch(int process_limit) {
+  UsageWatch watch(pid());
   while (!stop_) {
-    const TreeUsage usage = UsageOfTree(pid());
-    const int64_t memory_limit = memory_limit_;
-    std::optional<OverLimit> over;
-    if (memory_limit > 0 && usage.resident_bytes > memory_limit)
-      over = OverLimit{true, fmt::format("took {} of memory where {} are allowed",
-                                         HumanBytes(static_cast<double>(usage.resident_bytes)),
-                                         HumanBytes(static_cast<double>(memory_limit)))};
-    else if (usage.processes > process_limit)
-      over = OverLimit{
-          false, fmt::format("started {} processes where {} are allowed", usage.processes, process_limit)};
+    const std::optional<OverLimit> over =
+        watch.Look({process_limit, LimitsOfSandboxes().threads, memory_limit_});
     if (over) {
       {
         const std::lock_guard lock(limit_mutex_);
@@ -200,7 +197,7 @@ void Zygote::Watch(int process_limit) {
   }
 }
 
-std::optional<Zygote::OverLimit> Zygote::over_limit() const {
+std::optional<OverLimit> Zygote::over_limit() const {
   const std::lock_guard lock(limit_mutex_);
   return over_limit_;
 }

@@ -18,6 +18,7 @@
 #include "process/freezer.h"
 #include "process/python.h"
 #include "process/sandbox.h"
+#include "process/usage.h"
 
 namespace hone {
 
@@ -82,13 +83,9 @@ class Zygote {
   };
   End HowEnded(int number);
 
-  // Above this limit the whole process tree is killed. 0: no limit.
+  // Above this limit the whole process tree is killed. 0: no limit. Includes memory that is in no process
+  // (usage.h).
   void SetMemoryLimit(int64_t bytes) { memory_limit_ = bytes; }
-  // What exceeded a limit, in one sentence, and whether it was memory (else processes).
-  struct OverLimit {
-    bool memory = false;
-    std::string message;
-  };
   std::optional<OverLimit> over_limit() const;
 
   pid_t pid() const { return started_.child->pid(); }

@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "evaluation/nursery.h"
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
@@ -152,17 +153,16 @@ Result<ReferenceSession*> SessionJudge::Session(const Progress& progress) {
   const Stopwatch watch;
   HONE_ASSIGN_OR_RETURN(options_.nursery, Nursery::Start(options_.python, options_.device, options_.sandbox));
   // The first seats are made while the reference works. A second one is made only if there are cores for it.
-  std::future<Result<Seats>> first = std::async(std::launch::async, [&]() -> Result<Seats> {
+  // If none can be made now, the candidate gets one of its own, or the reason.
+  std::future<Seats> first = StartAsync([&] {
     Seats seats;
-    for (int i = 0; i < (several_ && Cores() >= 6 ? 2 : 1); ++i) {
-      HONE_ASSIGN_OR_RETURN(std::unique_ptr<CandidateSeat> seat, CandidateSeat::Start(options_));
-      seats.push_back(std::move(seat));
-    }
+    for (int i = 0; i < (several_ && Cores() >= 6 ? 2 : 1); ++i)
+      if (Result<std::unique_ptr<CandidateSeat>> seat = CandidateSeat::Start(options_); seat.ok())
+        seats.push_back(std::move(*seat));
     return seats;
   });
   HONE_ASSIGN_OR_RETURN(session_, ReferenceSession::Open(task_, options_, progress));
-  HONE_ASSIGN_OR_RETURN(Seats seats, first.get());
-  evaluator_ = std::make_unique<Evaluator>(*session_, std::move(seats));
+  evaluator_ = std::make_unique<Evaluator>(*session_, first.get());
   prepared_s_ = watch.seconds();
   prepared_reference_s_ = session_->worker().compute_seconds();
   return session_.get();

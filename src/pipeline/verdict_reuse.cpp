@@ -87,6 +87,7 @@ std::string ConditionsOf(const TaskFile& task, const CandidateFile& candidate, c
                               {"sandbox", Describe(options.sandbox)},
                               {"timeout_s", options.timeout_s},
                               {"build_timeout_s", options.build_timeout_s},
+                              {"candidate_memory", options.candidate_memory},
                               {"compile", options.compile_rung},
                               {"ladder", options.ladder},
                               {"lint", options.lint},

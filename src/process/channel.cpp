@@ -105,7 +105,17 @@ Result<int64_t> Channel::Send(const Json& body, const std::vector<int>& descript
       if (deadline.passed()) return Error{ErrorKind::kTimeout, "the worker does not read"};
       continue;
     }
-    if (put < 0) return Error{ErrorKind::kNotFound, "the worker is gone"};
+    if (put < 0 && (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN))
+      return Error{ErrorKind::kNotFound, "the worker is gone"};
+    if (put < 0 && errno == ETOOMANYREFS)
+      return Error{ErrorKind::kUnavailable,
+                   "the kernel passes on no descriptor, because other programs of this user have too many on "
+                   "their way in sockets; a higher `ulimit -n` for hone allows more"};
+    if (put < 0) {
+      Error error = ErrnoError("cannot send a message to a worker");
+      error.kind = ErrorKind::kUnavailable;
+      return error;
+    }
     part.iov_base = static_cast<char*>(part.iov_base) + put;
     part.iov_len -= static_cast<size_t>(put);
     message.msg_control = nullptr;  // descriptors are sent with the first byte only

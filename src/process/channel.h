@@ -28,7 +28,8 @@ class Channel {
   explicit Channel(UniqueFd fd) : fd_(std::move(fd)) {}
 
   int fd() const { return fd_.get(); }
-  // Returns the host's clock just before the first byte was sent.
+  // Returns the host's clock just before the first byte was sent. kNotFound: the peer closed. kUnavailable:
+  // the kernel refuses, whatever the peer does.
   Result<int64_t> Send(const Json& body, const std::vector<int>& descriptors = {},
                        Deadline deadline = Deadline::After(60));
   // kNotFound: the peer closed. kInvalid: the data is no frame. kTimeout: the deadline passed. kInterrupted:

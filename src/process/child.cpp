@@ -19,6 +19,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "base/unique_fd.h"
 #include "process/tree.h"
 
@@ -76,7 +77,7 @@ class Starter {
 
  private:
   Starter() {
-    std::thread([this] {
+    StartThread([this] {
       while (true) {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [this] { return !tasks_.empty(); });
@@ -105,7 +106,7 @@ struct Child::Drain {
       stop_read = UniqueFd(stop_pipe[0]);
       stop_write = UniqueFd(stop_pipe[1]);
     }
-    thread = std::thread([this] { Run(); });
+    thread = StartThread([this] { Run(); });
   }
   ~Drain() { Stop(); }
 

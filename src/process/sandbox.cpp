@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "process/landlock.h"
+#include "process/limits.h"
 #include "process/sandbox_exec.h"
 #include "process/sandbox_filter.h"
 
@@ -86,6 +87,18 @@ void Append(std::vector<std::string>& argv, std::initializer_list<std::string> w
   argv.insert(argv.end(), words);
 }
 
+// Before version 0.7 bubblewrap cannot limit the size of a tmpfs.
+bool BubblewrapHasSizes() {
+  static const bool has = [] {
+    ChildSpec spec;
+    spec.argv = {"bwrap", "--help"};
+    spec.env = CurrentEnvironment();
+    const Result<ExitReport> report = RunProgram(spec, Deadline::After(10));
+    return report.ok() && Contains(report->out + report->err, "--size");
+  }();
+  return has;
+}
+
 std::vector<std::string> BubblewrapArgv(const SandboxPolicy& policy, const fs::path& helper) {
   std::vector<std::string> argv = {"bwrap",
                                    "--die-with-parent",
@@ -101,13 +114,12 @@ std::vector<std::string> BubblewrapArgv(const SandboxPolicy& policy, const fs::p
                                    "--proc",
                                    "/proc",
                                    "--dev",
-                                   "/dev",
-                                   "--tmpfs",
-                                   "/tmp",
-                                   "--tmpfs",
-                                   "/dev/shm",
-                                   "--dir",
-                                   "/run"};
+                                   "/dev"};
+  for (const char* place : {"/tmp", "/dev/shm"}) {
+    if (BubblewrapHasSizes()) Append(argv, {"--size", std::to_string(LimitsOfSandboxes().tmpfs_bytes)});
+    Append(argv, {"--tmpfs", place});
+  }
+  Append(argv, {"--dir", "/run"});
   for (const fs::path& folder : SystemFolders()) Append(argv, {"--ro-bind", folder, folder});
   for (const fs::path& path : SystemSettings()) Append(argv, {"--ro-bind", path, path});
   for (const fs::path& path : ExtraReadable(policy)) Append(argv, {"--ro-bind", path, path});
@@ -121,6 +133,8 @@ std::vector<std::string> BubblewrapArgv(const SandboxPolicy& policy, const fs::p
     Append(argv, {"--bind", policy.private_folder, policy.private_folder});
     Append(argv, {"--chdir", policy.private_folder});
   }
+  // Both are tmpfs without a limit. What is mounted below them stays as it is.
+  for (const char* place : {"/dev", "/"}) Append(argv, {"--remount-ro", place});
   argv.emplace_back("--");
   return argv;
 }
@@ -139,8 +153,10 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
                                     const std::string& how) {
   std::vector<std::string> argv = {helper.string(), kSandboxExecWord, std::to_string(kListenerFd)};
   const std::string manner = (policy.loopback ? "+loopback" : "") + how;
+  const std::string limits = Join(NewcomersLimits(policy, level), ",");
   if (level == SandboxLevel::kLandlock) {
     argv.emplace_back("landlock" + manner);
+    argv.emplace_back(limits);
     argv.emplace_back(policy.private_folder);
     for (const fs::path& path : SystemFolders()) Append(argv, {"r", path});
     for (const fs::path& path : SystemSettings()) Append(argv, {"r", path});
@@ -155,6 +171,7 @@ std::vector<std::string> HelperArgv(const SandboxPolicy& policy, SandboxLevel le
     Append(argv, {"w", policy.private_folder});
   } else {
     argv.emplace_back("seccomp" + manner);
+    argv.emplace_back(limits);
     argv.emplace_back(policy.private_folder);
   }
   argv.emplace_back("--");
@@ -175,6 +192,8 @@ Result<std::unique_ptr<Child>> StartHelper(const ChildSpec& spec, const SandboxP
   HONE_ASSIGN_OR_RETURN(Channel::Pair pair, Channel::MakePair());
   wrapped.descriptors.emplace_back(pair.theirs.get(), kListenerFd);
   HONE_ASSIGN_OR_RETURN(std::unique_ptr<Child> child, Child::Spawn(wrapped));
+  // From here it takes privileges to undo this. The helper has none inside bubblewrap.
+  MakeExpendable(child->pid(), policy.expendable);
   *channel = std::move(pair.ours);
   return child;
 }
@@ -285,6 +304,10 @@ std::vector<std::pair<std::string, int>> TicketsOf(const EmptySandbox& sandbox) 
   for (const auto& [name, descriptor] : all)
     if (descriptor->valid()) tickets.emplace_back(name, descriptor->get());
   return tickets;
+}
+
+std::vector<std::string> NewcomersLimits(const SandboxPolicy& policy, SandboxLevel level) {
+  return LimitWords(LimitsOfSandboxes(), level == SandboxLevel::kBubblewrap, policy.expendable);
 }
 
 const std::string& NewcomersFilter() {

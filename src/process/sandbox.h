@@ -33,6 +33,8 @@ struct SandboxPolicy {
   // Allows sockets in a private network namespace that has only a loopback device. Profilers talk to the
   // program they start this way. Without such a namespace sockets stay forbidden.
   bool loopback = false;
+  // 0 to 1000: how much rather than others the kernel ends its processes when memory runs out.
+  int expendable = 1000;
 };
 
 struct SandboxedChild {
@@ -61,5 +63,7 @@ Result<EmptySandbox> MakeEmptySandbox(const ChildSpec& spec, const SandboxPolicy
 // filter (the kernel's program, in hexadecimal), which it applies to itself.
 std::vector<std::pair<std::string, int>> TicketsOf(const EmptySandbox& sandbox);
 const std::string& NewcomersFilter();
+// The limits that a joining process applies to itself (limits.h).
+std::vector<std::string> NewcomersLimits(const SandboxPolicy& policy, SandboxLevel level);
 
 }  // namespace hone

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,8 +19,10 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "process/channel.h"
 #include "process/landlock.h"
+#include "process/limits.h"
 #include "process/sandbox_filter.h"
 #include "process/sandbox_mounts.h"
 
@@ -104,6 +105,7 @@ bool EnterNamespaces() {
 MountPlan PlanMounts(const std::vector<LandlockRule>& rules, const std::string& private_folder) {
   MountPlan plan;
   plan.writable = private_folder;
+  plan.tmpfs_bytes = LimitsOfSandboxes().tmpfs_bytes;
   for (const LandlockRule& rule : rules)
     if (!rule.writable) plan.readable.push_back(rule.path);
   return plan;
@@ -112,22 +114,22 @@ MountPlan PlanMounts(const std::vector<LandlockRule>& rules, const std::string& 
 }  // namespace
 
 void RunSandboxExecIfAsked(int argc, char** argv) {
-  if (argc < 6 || std::strcmp(argv[1], kSandboxExecWord) != 0) return;
+  if (argc < 7 || std::strcmp(argv[1], kSandboxExecWord) != 0) return;
   const int socket = std::atoi(argv[2]);
   const bool landlock = std::strncmp(argv[3], "landlock", 8) == 0;
   const bool loopback = std::strstr(argv[3], "+loopback") != nullptr;
   const bool hold = std::strstr(argv[3], "+hold") != nullptr;
-  const std::string private_folder = argv[4];
+  const std::vector<std::string> limits = Split(argv[4], ',');
+  const std::string private_folder = argv[5];
   std::vector<LandlockRule> rules;
-  int i = 5;
+  int i = 6;
   for (; i + 1 < argc && std::strcmp(argv[i], "--") != 0; i += 2)
     rules.push_back({argv[i + 1], argv[i][0] == 'w'});
   ++i;
   if (i >= argc && !hold) Fail("no program given");
 
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
+  if (!ApplyLimitWords(limits)) Fail("cannot lower the limits of this process");
   FilterOptions filter;
   filter.own_network = !landlock || EnterNamespaces();  // bubblewrap always creates one
   filter.loopback = loopback && filter.own_network;

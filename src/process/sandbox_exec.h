@@ -7,9 +7,9 @@ namespace hone {
 
 inline constexpr char kSandboxExecWord[] = "__sandbox-exec";
 
-// If argv is `hone __sandbox-exec FD seccomp|landlock PRIVATE-FOLDER [r PATH|w PATH]... -- PROGRAM...`, does
-// the above and never returns; on failure it exits with code 126 and a sentence on stderr. Otherwise it
-// returns at once.
+// If argv is `hone __sandbox-exec FD seccomp|landlock LIMITS PRIVATE-FOLDER [r PATH|w PATH]... --
+// PROGRAM...`, does the above and never returns; on failure it exits with code 126 and a sentence on stderr.
+// Otherwise it returns at once.
 //
 // `seccomp+hold` and `landlock+hold` have no program. The helper is then the first process of its PID
 // namespace. It sends the descriptors that a process from outside needs to join (kSandboxTickets, in this

@@ -148,11 +148,21 @@ void LimitSockets(Filter& filter, const FilterOptions& options) {
   filter.Add(SCMP_ACT_ERRNO(EPERM), "sendmmsg", SCMP_A3(SCMP_CMP_MASKED_EQ, MSG_FASTOPEN, MSG_FASTOPEN));
 }
 
+// Descriptor tables that the parent does not see when it counts what a process holds open (usage.cpp), and
+// memory that stays when its processes have ended.
+void RefuseHiddenMemory(Filter& filter) {
+  filter.Add(SCMP_ACT_ERRNO(EPERM), "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_FILES, CLONE_FILES));
+  filter.Add(SCMP_ACT_ERRNO(EPERM), "clone",
+             SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD | CLONE_FILES, CLONE_THREAD));
+  for (const char* name : {"shmget", "msgget"}) filter.Add(SCMP_ACT_ERRNO(ENOSYS), name);
+}
+
 void AddRules(Filter& filter, const FilterOptions& options) {
   for (const char* name : kRefused) filter.Add(SCMP_ACT_ERRNO(EPERM), name);
   for (const char* name : kUnreadable) filter.Add(SCMP_ACT_ERRNO(ENOSYS), name);
   for (const int number : kNewerCalls) filter.Add(SCMP_ACT_ERRNO(ENOSYS), number);
   RefuseNamespaces(filter);
+  RefuseHiddenMemory(filter);
   RefuseTerminalInput(filter);
   LimitSockets(filter, options);
   for (const WatchedCall& call : kWatchedCalls) {

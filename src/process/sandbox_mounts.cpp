@@ -1,6 +1,7 @@
 #include "process/sandbox_mounts.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -87,8 +88,9 @@ std::string MakePrivateMounts(const MountPlan& plan) {
   for (const char* place : covered) {
     std::error_code code;
     if (!fs::is_directory(place, code) || fs::is_symlink(place, code)) continue;
-    const char* mode = std::string(place) == "/run" ? "mode=0755" : "mode=1777";
-    if (mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, mode) != 0)
+    const std::string options =
+        fmt::format("mode={},size={}", std::string(place) == "/run" ? "0755" : "1777", plan.tmpfs_bytes);
+    if (mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) != 0)
       return std::string("cannot cover ") + place;
   }
   for (const Kept& one : kept)

@@ -3,6 +3,7 @@
 // attributes of files nor sockets in the file system.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace hone {
 struct MountPlan {
   std::string writable;               // the private folder
   std::vector<std::string> readable;  // must stay visible below the places that become private
+  int64_t tmpfs_bytes = 0;            // size of each private place
 };
 
 // Changes the mounts of the calling process, which must be in its own mount namespace. Returns the name of

@@ -20,6 +20,7 @@
 
 #include "base/text.h"
 #include "process/landlock.h"
+#include "process/limits.h"
 #include "process/sandbox_exec.h"
 
 namespace hone {
@@ -58,6 +59,9 @@ TEST(HarmlessWrite, IsTheOwnFolderAndWhatEveryInterpreterTouches) {
            {"/proc/778/mem", false},
            {"/proc/1/mem", false},
            {"/proc/1/oom_score_adj", false},
+           {"/proc/77/oom_score_adj", false},
+           {"/proc/77/oom_adj", false},
+           {"/proc/77/task/78/oom_score_adj", false},
            {"/proc/12/task/13/comm", true},
            {"/proc/12/task/13/mem", false},
            {"/proc/sys/kernel/core_pattern", false},
@@ -191,9 +195,13 @@ Result<SandboxedChild> ComeIn(const ChildSpec& spec, const SandboxPolicy& policy
     newcomer.descriptors.emplace_back(descriptor, kFirstTicket + static_cast<int>(names.size()));
     names.push_back(name);
   }
-  const Json request = {{"descriptors", names},        {"nested", sandbox.nested},
-                        {"environment", spec.env},     {"folder", policy.private_folder.string()},
-                        {"filter", NewcomersFilter()}, {"seccomp", static_cast<int>(SYS_seccomp)}};
+  const Json request = {{"descriptors", names},
+                        {"nested", sandbox.nested},
+                        {"environment", spec.env},
+                        {"folder", policy.private_folder.string()},
+                        {"filter", NewcomersFilter()},
+                        {"seccomp", static_cast<int>(SYS_seccomp)},
+                        {"limits", NewcomersLimits(policy, level)}};
   newcomer.argv = {
       "/usr/bin/python3", "-S",           "-c", kNewcomer, HONE_SOURCE_DIR "/worker", DumpJson(request),
       spec.argv.at(3),    spec.argv.at(4)};
@@ -299,6 +307,67 @@ TEST_P(Sandbox, ASocketThatReachesNobodyIsNoEscape) {
       "  except OSError: print('refused')\n");
   EXPECT_EQ(outcome.report.out, "refused\nrefused\nrefused\nrefused\n") << outcome.report.err;
   EXPECT_THAT(outcome.attempts, IsEmpty());
+}
+
+TEST_P(Sandbox, ItsLimitsAreLowerThanHonesAndStay) {
+  const SandboxLimits& limits = LimitsOfSandboxes();
+  const Outcome outcome = Python(
+      "import resource\n"
+      "for name in ('NOFILE', 'FSIZE', 'CORE', 'NPROC'):\n"
+      "  number = getattr(resource, 'RLIMIT_' + name)\n"
+      "  soft, hard = resource.getrlimit(number)\n"
+      "  try: resource.setrlimit(number, (hard, hard + 1)); print('raised')\n"
+      "  except (OSError, ValueError): print(name, soft, hard)\n");
+  const std::vector<std::string> found = Lines(outcome.report.out);
+  ASSERT_EQ(found.size(), 4u) << outcome.report.out << outcome.report.err;
+  EXPECT_EQ(found[0], fmt::format("NOFILE {0} {0}", limits.descriptors));
+  EXPECT_EQ(found[1], fmt::format("FSIZE {0} {0}", limits.file_bytes));
+  EXPECT_EQ(found[2], "CORE 0 0");
+  if (level() == SandboxLevel::kBubblewrap)  // there the kernel counts the threads of this sandbox alone
+    EXPECT_EQ(found[3], fmt::format("NPROC {0} {0}", limits.threads));
+}
+
+TEST_P(Sandbox, IsEndedBeforeOthersWhenMemoryRunsOut) {
+  const Outcome outcome = Python(
+      "print(open('/proc/self/oom_score_adj').read(), end='')\n"
+      "for name in ('oom_score_adj', 'oom_adj'):\n"
+      "  try: open('/proc/self/' + name, 'w').write('0'); print('lowered')\n"
+      "  except OSError: print('refused')\n");
+  EXPECT_EQ(outcome.report.out, "1000\nrefused\nrefused\n") << outcome.report.err;
+}
+
+TEST_P(Sandbox, FileSystemsInMemoryAreLimited) {
+  const Outcome outcome = Python(
+      "import os\n"
+      "for place in ('/tmp', '/var/tmp', '/dev/shm', '/dev', '/', '/run'):\n"
+      "  try: open(place + '/x', 'w').write('x')\n"
+      "  except OSError: continue\n"
+      "  found = os.statvfs(place)\n"
+      "  print(place, found.f_blocks * found.f_frsize)\n");
+  for (const std::string& line : Lines(outcome.report.out))
+    EXPECT_LE(std::atoll(line.substr(line.find(' ') + 1).c_str()), LimitsOfSandboxes().tmpfs_bytes) << line;
+  EXPECT_THAT(outcome.report.out, testing::Not(HasSubstr("/dev ")));
+  EXPECT_THAT(outcome.report.out, testing::Not(HasSubstr("/ ")));
+  if (level() == SandboxLevel::kBubblewrap || geteuid() == 0) {
+    EXPECT_THAT(outcome.report.out, HasSubstr("/tmp "));
+    EXPECT_THAT(outcome.report.out, HasSubstr("/dev/shm "));
+  }
+}
+
+TEST_P(Sandbox, MemoryHasAnOwnerThatTheParentSees) {
+  const Outcome outcome = Python(
+      "import ctypes, os\n"
+      "libc = ctypes.CDLL(None, use_errno=True)\n"
+      "print(libc.shmget(0, 4096, 0o1600), os.strerror(ctypes.get_errno()))\n"
+      "print(libc.msgget(0, 0o1600), os.strerror(ctypes.get_errno()))\n"
+      "print(libc.unshare(0x400), os.strerror(ctypes.get_errno()))\n"
+      "import threading\n"
+      "one = threading.Thread(target=print, args=('a thread',)); one.start(); one.join()\n"
+      "print(os.waitpid(os.fork() or os._exit(0), 0)[1])\n");
+  EXPECT_EQ(
+      outcome.report.out,
+      "-1 Function not implemented\n-1 Function not implemented\n-1 Operation not permitted\na thread\n0\n")
+      << outcome.report.err;
 }
 
 TEST_P(Sandbox, SocketsInTheFileSystemReachItsOwnProcessesOnly) {

@@ -16,6 +16,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "process/watched_calls.h"
 
 namespace hone {
@@ -67,6 +68,8 @@ std::string NetworkAddress(const std::string& bytes) {
 bool HarmlessWrite(const fs::path& path, const fs::path& private_folder, pid_t own_id) {
   const std::string text = path.string();
   if (text.empty() || Inside(path, private_folder)) return true;
+  // The kernel would end Hone or the reference in place of the candidate.
+  if (StartsWith(text, "/proc/") && Contains(path.filename().string(), "oom_")) return false;
   for (const char* folder : {"/dev", "/tmp", "/var/tmp"})
     if (Inside(path, folder)) return true;
   if (Inside(path, "/proc/" + std::to_string(own_id))) return true;
@@ -83,7 +86,7 @@ SyscallWatch::SyscallWatch(UniqueFd listener, fs::path private_folder)
     stop_read_ = UniqueFd(ends[0]);
     stop_write_ = UniqueFd(ends[1]);
   }
-  thread_ = std::thread([this] { Run(); });
+  thread_ = StartThread([this] { Run(); });
 }
 
 SyscallWatch::~SyscallWatch() {

@@ -96,17 +96,6 @@ bool KernelListsChildren() {
   return known;
 }
 
-int64_t ResidentPages(pid_t pid) {
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/statm", pid);
-  std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return 0;
-  long long resident = 0;
-  const int got = std::fscanf(file, "%*s %lld", &resident);
-  std::fclose(file);
-  return got == 1 ? resident : 0;
-}
-
 }  // namespace
 
 std::vector<pid_t> ProcessTree(pid_t root) {
@@ -153,16 +142,6 @@ void KillTree(pid_t root) {
   // collects them. The root's owner collects the root's exit status.
   for (const pid_t pid : members)
     if (pid != root) waitpid(pid, nullptr, WNOHANG);
-}
-
-TreeUsage UsageOfTree(pid_t root) {
-  static const long kPage = sysconf(_SC_PAGESIZE);
-  TreeUsage usage;
-  for (pid_t pid : ProcessTree(root)) {
-    ++usage.processes;
-    usage.resident_bytes += ResidentPages(pid) * kPage;
-  }
-  return usage;
 }
 
 void BecomeSubreaper() {

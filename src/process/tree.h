@@ -1,11 +1,9 @@
-// A process and its descendants, read from /proc: kills them, stops them while another process is timed, and
-// measures their memory. RLIMIT_AS does not work with CUDA, which reserves far more address space than it
-// uses, so memory is polled instead.
+// A process and its descendants, read from /proc: kills them, and stops them while another process is timed.
+// usage.h measures what they use.
 #pragma once
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <vector>
 
 namespace hone {
@@ -18,12 +16,6 @@ void KillTree(pid_t root);
 // FreezeTree sends SIGSTOP until it finds no running member. ThawTree sends SIGCONT to all.
 void FreezeTree(pid_t root);
 void ThawTree(pid_t root);
-
-struct TreeUsage {
-  int processes = 0;
-  int64_t resident_bytes = 0;  // counts shared pages once per process
-};
-TreeUsage UsageOfTree(pid_t root);
 
 // Makes this process adopt orphans of killed or detached children, so that it can find them. Call once in
 // main.

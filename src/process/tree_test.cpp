@@ -188,20 +188,6 @@ TEST(KillTree, OfAProcessThatIsGoneReturnsAtOnce) {
   EXPECT_LT(watch.seconds(), 10);
 }
 
-TEST(UsageOfTree, AddsUpTheMemoryOfAllMembers) {
-  std::unique_ptr<Child> child = Start(
-      "import os,time\n"
-      "held = b'x' * 100_000_000\n"
-      "if os.fork() == 0: more = b'y' * 50_000_000\n"
-      "print('there')\n"
-      "time.sleep(300)\n");
-  ASSERT_EQ(Printed(*child, 2).size(), 2u);
-  const TreeUsage usage = UsageOfTree(child->pid());
-  EXPECT_EQ(usage.processes, 2);
-  EXPECT_GT(usage.resident_bytes, 150'000'000);
-  EXPECT_LT(usage.resident_bytes, 500'000'000);
-}
-
 // Forks twice and makes its own session, so it belongs to no tree.
 constexpr char kDaemon[] =
     "import os,time\n"

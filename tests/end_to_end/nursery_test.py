@@ -19,7 +19,7 @@ SECRET = "swordfish-%d" % os.getpid()
 
 # Reports what it sees as the message of its failure.
 LOOKS_AROUND = """
-import json, os, random, sys, tempfile
+import json, os, random, resource, sys, tempfile
 import numpy, torch
 def links(folder):
     found = {}
@@ -38,6 +38,12 @@ seen = {
     "random": [random.random(), float(numpy.random.rand())],
     "capabilities": [status[name].strip() for name in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb")],
     "confined": [status[name].strip() for name in ("NoNewPrivs", "Seccomp")], "session": os.getsid(0) != 0,
+    "manners": {
+        "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")},
+        "nice": os.nice(0), "policy": os.sched_getscheduler(0), "affinity": sorted(os.sched_getaffinity(0)), "umask": os.umask(0o077),
+        "signals": [status[name].strip() for name in ("SigBlk", "SigIgn", "SigCgt", "SigPnd", "ShdPnd")],
+        "expendable": open("/proc/self/oom_score_adj").read().strip(), "ids": [status[name].split() for name in ("Uid", "Gid")],
+    },
     "program": os.readlink("/proc/self/exe"), "program_read_only": bool(os.statvfs("/proc/self/exe").f_flag & os.ST_RDONLY),
 }
 open("left_behind", "w").write("x")
@@ -89,19 +95,24 @@ class NotHere(Exception):
 class Bench:
     """One `hone bench --stdin` that gets its files one by one."""
 
-    def __init__(self, hone, folder, *flags):
+    def __init__(self, hone, folder, *flags, before=(), environment=()):
         self.folder = pathlib.Path(folder)
         self.said = open(self.folder / "said", "w+")
         self.process = subprocess.Popen(
-            [hone, "bench", str(TASK), "--stdin", "--json", "--no-save", "--again", "--no-lint", "--check-only", "--target", "cpu", *flags], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=self.said, text=True, env={**os.environ, "HONE_DATA": str(self.folder / "data"), "A_SECRET": SECRET})
+            [*before, hone, "bench", str(TASK), "--stdin", "--json", "--no-save", "--again", "--no-lint", "--check-only", "--target", "cpu", *flags], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=self.said, text=True,
+            env={**os.environ, "HONE_DATA": str(self.folder / "data"), "A_SECRET": SECRET, **dict(environment)})
 
-    def judge(self, name, text):
+    def ask(self, name, text):
+        """The line that Hone prints for a file."""
         path = self.folder / (name + ".py")
         path.write_text(text)
         self.process.stdin.write("%s\n" % path)
         self.process.stdin.flush()
-        line = self.process.stdout.readline()
+        return self.process.stdout.readline()
+
+    def judge(self, name, text):
+        line = self.ask(name, text)
         if not line or "verdict" not in json.loads(line):
             self.process.wait()
             self.said.seek(0)
@@ -158,6 +169,7 @@ def check_inherited(seen, level):
     assert len(seen["processes"]) <= 4, seen["processes"]
     assert all(set(one) == {"0"} for one in seen["capabilities"]), seen["capabilities"]
     assert seen["confined"] == ["1", "2"], seen["confined"]
+    assert seen["session"], "its session is that of a process outside"
     outside = {name: os.readlink("/proc/self/ns/" + name) for name in ("mnt", "pid", "net", "ipc", "uts")}
     for name, place in outside.items():
         assert seen["namespaces"][name] != place, "%s is that of outside (%s)" % (name, level)
@@ -223,6 +235,8 @@ def goes_on_without(hone, folder, level):
     bench.look_around(2)
     third = bench.look_around(3)
     assert "nursery" not in third["cmdline"] and "candidate" in third["cmdline"], third["cmdline"]
+    for name, found in first["manners"].items():
+        assert found == third["manners"][name], "%s differs: %s from the nursery, %s fresh" % (name, found, third["manners"][name])
     copy = TASK.read_text().replace("class Model(", "class ModelNew(").replace("super(Model,", "super(ModelNew,")
     verdict = bench.judge("copy", copy)
     assert verdict["gates"]["correct"] == "pass", verdict
