@@ -19,7 +19,7 @@ key: the X-Hone-Call-Key header, prompt) and prints one (text, prompt_tokens, co
 
 Every request is kept: GET /log gives them as a JSON list, GET /count?tag=TAG how many; --log FILE appends
 them as JSON lines; --no-bodies leaves the bodies out. GET /billed gives calls and tokens of the scenario
-`program` by tag, GET /side-by-side the most requests that were under way at once, by tag. Keys are never kept, only whether one was sent and whether it was right.
+`program` by tag, GET /side-by-side the most requests to `program` that were under way at once, by tag. Keys are never kept, only whether one was sent and whether it was right.
 """
 import argparse
 import collections
@@ -140,7 +140,8 @@ class State:
 
     @contextlib.contextmanager
     def answering(self, tag):
-        """Counts how many requests with a tag are under way at once."""
+        """Counts how many requests with a tag are under way at once. It ends before the reply is sent, because the client may send its next request as soon
+        as it has the reply."""
         with self.lock:
             self.under_way[tag] += 1
             self.side_by_side[tag] = max(self.side_by_side[tag], self.under_way[tag])
@@ -294,8 +295,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.counted = (name, tag)
         self.count = self.state.next_count(self.counted)
         try:
-            with self.state.answering(tag):
-                getattr(self, "do_" + name.replace("-", "_"), self.fine)()
+            getattr(self, "do_" + name.replace("-", "_"), self.fine)()
         except (BrokenPipeError, ConnectionResetError):
             pass
 
@@ -805,7 +805,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         said = self.body["messages"][-1]["content"]
         prompt = said if isinstance(said, str) else "".join(block.get("text", "") for block in said)
         keys = [self.call_key] + ["%s~%d" % (self.call_key, number) for number in range(2, self.wanted + 1)]
-        replies = [self.state.ask_program({"tag": self.counted[1], "call_type": self.call_type, "key": key, "prompt": prompt}) for key in keys]
+        with self.state.answering(self.counted[1]):
+            replies = [self.state.ask_program({"tag": self.counted[1], "call_type": self.call_type, "key": key, "prompt": prompt}) for key in keys]
         self.told = (replies[0]["prompt_tokens"], sum(reply["completion_tokens"] for reply in replies))
         self.state.bill(self.counted[1], *self.told)
         if len(replies) > 1:
