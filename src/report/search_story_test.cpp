@@ -177,7 +177,7 @@ TEST(SearchStory, WhatAnInterruptedStepCostIsCountedAndAStepThatNeverBeganIsNot)
   run.story().run.status = "stopped";
   const std::vector<OperatorUse> uses = OperatorsOf(run.story());
   EXPECT_THAT(Rows(uses),
-              ElementsAre("opening 1/1/0 1.50 calls 1 $0.01", "improve 2/1/1 1.33 calls 2 $0.02"));
+              ElementsAre("opening 1/1/0 1.35 calls 1 $0.01", "improve 2/1/1 1.33 calls 2 $0.02"));
   int64_t calls = 0;
   for (const OperatorUse& one : uses) calls += one.calls;
   EXPECT_EQ(calls, static_cast<int64_t>(run.story().calls.size()));
@@ -190,7 +190,7 @@ TEST(SearchStory, ARunThatEndedInItsFirstStepHasItsCostAsWell) {
   EXPECT_THAT(OperatorsOf(run.story()), IsEmpty());
   run.Call("gen1.improve", "improve");
   EXPECT_THAT(Rows(OperatorsOf(run.story())),
-              ElementsAre("opening 1/1/0 1.50 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
+              ElementsAre("opening 1/1/0 1.35 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
 }
 
 TEST(SearchStory, AWinnerThatWasWrongTheSecondTimeIsNoGain) {
@@ -201,7 +201,7 @@ TEST(SearchStory, AWinnerThatWasWrongTheSecondTimeIsNoGain) {
   dropped.reason = "wrong-output";
   dropped.vs_best = 0;
   EXPECT_THAT(Rows(OperatorsOf(run.story())),
-              ElementsAre("opening 1/1/0 1.50 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
+              ElementsAre("opening 1/1/0 1.35 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
 }
 
 TEST(SearchStory, TheWayToTheBestHasBothParentsAndWhatEachCost) {
@@ -253,7 +253,7 @@ TEST(SearchStory, MendedAndTunedAncestorsStandBehindWhatTheyWereMadeFrom) {
   EXPECT_EQ(way[5].calls, 0) << "numbers are searched, never asked for";
   EXPECT_EQ(way[5].title, "BLOCK=128");
   EXPECT_THAT(Rows(told.operators),
-              ElementsAre("opening 2/1/0 1.50 calls 1 $0.01", "improve 2/1/0 1.00 calls 2 $0.02",
+              ElementsAre("opening 2/1/0 1.35 calls 1 $0.01", "improve 2/1/0 1.00 calls 2 $0.02",
                           "mend 1/1/1 1.33 calls 1 $0.01", "tune 1/1/1 2.00 calls 1 $0.01"));
   const std::string text = run.Text();
   EXPECT_THAT(text, ContainsRegex("seed0.mended +mechanical repair +seed0 +1.50x"));
