@@ -4,7 +4,8 @@
 //   policy WORLD SEED OPTIONS [BASE]  one run; OPTIONS is a run's options as JSON. Prints a JSON line: best
 //                                     so far and dollars after each call, and operators
 //   sit WORLD SEED OPTIONS FOLDER     one sitting of a run whose store and files are in FOLDER: begins it, or
-//                                     goes on with it after a kill. FOLDER/asked.log gets a line for each
+//                                     goes on with it after a kill. With seed_from, a run "earlier" is there
+//                                     first. FOLDER/asked.log gets a line for each
 //                                     question and each verdict
 //   day TASKS CALLS FOLDER [BASE]     a day's work: TASKS runs of CALLS calls each in one process, into a
 //                                     store on disk. Prints a line a run: calls, dollars, seconds, memory
@@ -25,6 +26,7 @@
 #include "base/files.h"
 #include "heard.h"
 #include "model/http_model.h"
+#include "pipeline/kept_verdict.h"
 #include "report/best_so_far.h"
 #include "search_world.h"
 
@@ -105,6 +107,28 @@ class ThinkingModel : public WorldModel {
   }
 };
 
+// The run that --seed-from names in tests: two right candidates of different kinds.
+constexpr char kEarlierRun[] = "earlier";
+
+Status SaveEarlierRun(RunStore& store, const World& world) {
+  if (!store.FindRun(kEarlierRun).ok()) {
+    RunRecord run = NewRun(kEarlierRun, {});
+    run.status = "done";
+    HONE_RETURN_IF_ERROR(store.AddRun(run));
+  }
+  HONE_ASSIGN_OR_RETURN(const RunRecord run, store.FindRun(kEarlierRun));
+  WorldJudge judge(world);
+  for (const int kind : {0, 2}) {
+    const std::string source = WorkshopFileOf({kind, 0.7, 1, true, 0});
+    CandidateRecord one = judge.Describe(fmt::format("seed{}", kind), "seed", source, "");
+    one.run_id = run.id;
+    HONE_ASSIGN_OR_RETURN(const Judged judged, judge.Judge({"", one.key, source, one.sha256}, {}));
+    KeepVerdict(judged.verdict, &one);
+    HONE_RETURN_IF_ERROR(store.SaveCandidate(one));
+  }
+  return Ok();
+}
+
 Result<int> Sit(const std::string& world_name, uint64_t seed, const std::string& options_text,
                 const fs::path& folder) {
   HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(options_text));
@@ -112,13 +136,14 @@ Result<int> Sit(const std::string& world_name, uint64_t seed, const std::string&
   options.search_seed = seed;
   HONE_RETURN_IF_ERROR(MakeFolders(folder));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<RunStore> store, RunStore::Open(folder / "hone.db"));
-  HONE_ASSIGN_OR_RETURN(const std::vector<RunRecord> begun, store->Runs(1));
-  if (begun.empty()) {
+  const World world = WorldNamed(world_name, seed);
+  if (!store->FindRun("run").ok()) {
+    // The run comes last, so that a kill leaves no run that lacks the earlier one.
+    if (!options.seed_from.empty()) HONE_RETURN_IF_ERROR(SaveEarlierRun(*store, world));
     RunRecord run = NewRun("run", options);
     run.folder = (folder / "run").string();
     HONE_RETURN_IF_ERROR(store->AddRun(run));
   }
-  const World world = WorldNamed(world_name, seed);
   ThinkingModel model(world, options.breadth == 1);
   WorldJudge judge(world);
   const Listener listener = ListenerInto(folder / "asked.log");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/files.h"
 #include "pipeline/recorded_run.h"
 
 namespace hone {
@@ -81,6 +82,51 @@ TEST(RunFlags, FlagsNameOnlyWhatIsUnusual) {
   options.seeds = 3;
   options.tuning = false;
   EXPECT_THAT(FlagsFor(options), testing::ElementsAre("--seeds", "3", "--no-tuning"));
+}
+
+TEST(RunFlags, ARunWithWhatEndsItGoesOnAfterItsOpening) {
+  const TempFolder folder = std::move(*TempFolder::Make("hone-flags-"));
+  const std::string plain = (folder.path() / "plain").string();
+  const std::string search = (folder.path() / "search").string();
+  ASSERT_TRUE(MakeFolders(plain).ok());
+  ASSERT_TRUE(MakeFolders(search).ok());
+  ASSERT_TRUE(
+      WriteFileAtomic(fs::path(search) / "search.json",
+                      R"({"version": 1, "steps": [{"step": 1, "operator": "restart", "parents": []}]})")
+          .ok());
+  const struct {
+    std::vector<std::string> words;
+    const char* search;
+  } kRuns[] = {
+      {{}, "classic"},
+      {{"--max-calls", "9"}, "classic"},
+      {{"--proposer", "agent:a", "--max-minutes", "9"}, "classic"},
+      {{"--proposer", "llm"}, "classic"},
+      {{"--proposer", "exec:a"}, "classic"},
+      {{"--proposer", "llm", "--max-evaluations", "9"}, "classic"},
+      {{"--proposer", "llm", "--max-calls", "9"}, "population"},
+      {{"--proposer", "exec:a", "--max-calls", "9"}, "population"},
+      {{"--proposer", "llm", "--max-usd", "0.5"}, "population"},
+      {{"--proposer", "llm", "--max-tokens", "900"}, "population"},
+      {{"--proposer", "llm", "--max-minutes", "0.5"}, "population"},
+      {{"--proposer", "llm", "--patience", "24"}, "population"},
+      {{"--proposer", "llm", "--max-calls", "9", "--search", "classic"}, "classic"},
+      {{"--proposer", "expert+llm"}, "population"},
+      {{"--proposer", "llm", "--seed-from", "R1"}, "population"},
+      {{"--proposer", "replay:" + plain}, "classic"},
+      {{"--proposer", "replay:" + plain, "--max-calls", "9"}, "classic"},
+      {{"--proposer", "replay:" + plain, "--patience", "9"}, "classic"},
+      {{"--proposer", "expert+replay:" + plain}, "population"},
+      {{"--proposer", "replay:" + search}, "population"},
+      {{"--proposer", "replay:" + search, "--search", "classic"}, "classic"},
+  };
+  for (const auto& run : kRuns) {
+    const RunOptions options = ReadBack(run.words);
+    EXPECT_EQ(options.search, run.search) << testing::PrintToString(run.words);
+    EXPECT_EQ(ReadBack(FlagsFor(options)).search, run.search) << testing::PrintToString(run.words);
+  }
+  EXPECT_EQ(ReadBack({"--patience", "7"}).patience, 7);
+  EXPECT_EQ(ReadBack({}).patience, RunOptions().patience);
 }
 
 TEST(RunFlags, AReplayAsksWithTheOptionsOfItsRun) {

@@ -87,15 +87,17 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
   command.Add("--tune-trials", &flags->run.tune_trials, "Configurations to try in each tuning stage")
       .Between(1, 1000);
   command
-      .Add("--search", &flags->search,
-           "Search strategy after the initial candidates of a model. classic: the best one is tuned. "
-           "population: candidates are "
-           "improved, combined and tuned until a budget ends. auto: population beside the expert or with "
-           "--seed-from, else classic")
+      .Add(
+          "--search", &flags->search,
+          "Search strategy after the initial candidates of a model. classic: the best one is tuned, then the "
+          "run ends. population: candidates are improved, combined and tuned until a budget ends or nothing "
+          "improves. auto: population with --max-calls, --max-usd, --max-tokens, --max-minutes or "
+          "--patience, "
+          "beside the expert and with --seed-from; else classic. A replay does what its recording did")
       .OneOf({"auto", "classic", "population"});
   command
-      .Add("--patience", &flags->run.patience,
-           "The population search ends after this many steps without a gain of 1%")
+      .Add("--patience", &flags->patience,
+           "The population search ends after this many steps without a gain of 1% (default: 24)")
       .Between(1, 100'000);
   command
       .Add("--breadth", &flags->breadth,
@@ -157,8 +159,31 @@ constexpr double kLockPatience_s = 0.5;
 
 }  // namespace
 
+namespace {
+
+// What `auto` means. A run goes on after its opening if the user has said what ends it. Without that the
+// number of calls would be open: --patience counts steps, and each gain begins the count again.
+// --max-evaluations is not enough, because replies that are not judged cost money as well.
+std::string SearchOf(const OptimizeFlags& flags, const RunOptions& options) {
+  if (flags.search != "auto") return flags.search;
+  if (ModelPartOf(options).empty()) return "classic";
+  const Budget& budget = options.budget;
+  bool goes_on = AsksExpert(options) || !options.seed_from.empty();
+  if (const std::string folder = ReplayFolder(options); !folder.empty()) {
+    const Result<std::vector<RecordedStep>> steps = ReadRecordedSteps(folder);
+    goes_on = goes_on || (steps.ok() && !steps->empty());
+  } else {
+    goes_on = goes_on || budget.calls > 0 || budget.usd > 0 || budget.tokens > 0 || budget.minutes > 0 ||
+              flags.patience > 0;
+  }
+  return goes_on ? "population" : "classic";
+}
+
+}  // namespace
+
 RunOptions OptionsOf(const OptimizeFlags& flags) {
   RunOptions options = flags.run;
+  if (flags.patience > 0) options.patience = flags.patience;
   options.analysis = !flags.no_analysis;
   options.class_check = !flags.no_class_check;
   options.tuning = !flags.no_tuning;
@@ -171,10 +196,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
   if (folder == 0 || StartsWith(options.proposer, "expert+replay:"))
     options.proposer = options.proposer.substr(0, folder + 7) +
                        fs::absolute(options.proposer.substr(folder + 7), ignored).string();
-  const bool more_than_a_model = AsksExpert(options) || !options.seed_from.empty();
-  options.search = flags.search != "auto"                               ? flags.search
-                   : more_than_a_model && !ModelPartOf(options).empty() ? "population"
-                                                                        : "classic";
+  options.search = SearchOf(flags, options);
   // If calls are limited, each choice should know the previous result.
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
@@ -189,6 +211,7 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   flags->model = ModelFlagsFromJson(options.model);
   flags->run = options;
   flags->search = options.search;
+  flags->patience = options.patience == RunOptions().patience ? 0 : options.patience;
   flags->breadth = options.breadth;
   flags->search_seed = static_cast<int64_t>(options.search_seed);
   flags->no_analysis = !options.analysis;

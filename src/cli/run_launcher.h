@@ -20,7 +20,8 @@ struct OptimizeFlags : JudgeFlags {
   std::string suite;  // the suite that contains this run
   ModelFlags model;
   RunOptions run;
-  std::string search = "auto";  // classic, population, or auto: see OptionsOf
+  std::string search = "auto";  // classic, population, or auto: see SearchOf in run_launcher.cpp
+  int patience = 0;             // 0: that of RunOptions, and `auto` does not go by it
   int breadth = 0;              // 0: see OptionsOf
   int64_t search_seed = 0;      // 0: drawn anew for each run
   bool no_analysis = false;

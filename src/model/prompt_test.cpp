@@ -118,6 +118,9 @@ std::vector<PromptInputs> EveryCallType() {
       R"([{"kind": "gemm", "result": "wrong-output", "what": "Half of h in registers.", "from": "the first"},
           {"kind": "gemm", "result": "timeout", "what": "A barrier per step.", "from": "the second"}])");
   out[11].search = {{"floor", "95.4 us"}, {"others", search.at("others")}};
+  out[11].search["failed"] = *ParseJson(
+      R"([{"kind": "reduction", "result": "wrong-output after 3 repairs", "what": "A tree per row."},
+          {"kind": "gemm", "result": "build-failed"}])");
   return out;
 }
 

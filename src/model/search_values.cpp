@@ -37,6 +37,7 @@ Json SearchValues(const Json& search, const std::string& task_source) {
           {"second_profile", ProfileLines(GetMember(search, "second_profile"))},
           {"second_profile_source", ProfileSource(GetMember(search, "second_profile"))},
           {"others", Rows(GetMember(search, "others"))},
+          {"failed", Rows(GetMember(search, "failed"))},
           {"tried", Rows(GetMember(search, "tried"))}};
 }
 

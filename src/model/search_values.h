@@ -3,6 +3,7 @@
 //   {"reached": "1.25x ..., 300 us per call", "floor": "12 us",
 //    "second_source": "...", "second_result": "1.2x ...", "second_profile": as PromptInputs::profile,
 //    "others": [{"kind", "result", "what"}],          the best of other kinds, or those that are faster
+//    "failed": [{"kind", "result", "what"}],          designs of which nothing works
 //    "tried":  [{"kind", "result", "what", "from"}]}  what was made before of this candidate, or of which of
 //    two
 //

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -44,7 +45,7 @@ constexpr struct {
 constexpr double kOtherFailure = 0.3;
 
 double SpeedShare(const ArchiveMember& member, double best) {
-  return best > 0 ? std::min(1.0, member.vs_best / best) : 0;
+  return best > 0 ? std::min(1.0, member.speed / best) : 0;
 }
 
 const ArchiveMember* Find(const SearchArchive& archive, const std::string& key) {
@@ -125,6 +126,12 @@ std::string KindOf(const CandidateRecord& candidate, const Json& card, const Ker
   return kernels;
 }
 
+double SureSpeed(const CandidateRecord& candidate) {
+  if (!IsRight(candidate)) return 0;
+  const double low = std::max(candidate.ci_low, std::min(candidate.vs_best, kNothingRight));
+  return candidate.accepted() ? low : std::min(low, 1.0);
+}
+
 double Closeness(const CandidateRecord& candidate) {
   if (!IsBroken(candidate)) return 0;
   double closeness = kOtherFailure;
@@ -147,6 +154,8 @@ ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& optio
   member.kind = KindOf(candidate, card, profile);
   member.right = IsRight(candidate);
   member.vs_best = member.right ? candidate.vs_best : 0;
+  member.speed = SureSpeed(candidate);
+  member.settled = candidate.verdict != NameOf(Decision::kInconclusive);
   member.closeness = Closeness(candidate);
   member.tunable = member.right && WhyNotTuned(candidate, options, card, {}).empty();
   return member;
@@ -155,7 +164,7 @@ ArchiveMember MemberOf(const CandidateRecord& candidate, const RunOptions& optio
 double BestOf(const std::vector<ArchiveMember>& members) {
   double best = kNothingRight;
   for (const ArchiveMember& one : members)
-    if (one.right) best = std::max(best, one.vs_best);
+    if (one.right && one.settled) best = std::max(best, one.speed);
   return best;
 }
 
@@ -164,7 +173,7 @@ std::vector<const ArchiveMember*> Parents(const SearchArchive& archive) {
   for (const ArchiveMember& one : archive.members)
     if (one.right) right.push_back(&one);
   std::stable_sort(right.begin(), right.end(),
-                   [](const ArchiveMember* a, const ArchiveMember* b) { return a->vs_best > b->vs_best; });
+                   [](const ArchiveMember* a, const ArchiveMember* b) { return a->speed > b->speed; });
   std::map<std::string, size_t> of_kind;
   std::vector<const ArchiveMember*> parents;
   for (const ArchiveMember* one : right)
@@ -217,6 +226,45 @@ std::vector<Weighted> Mendable(const SearchArchive& archive) {
     all.push_back({&one, closeness * speed * speed});
   }
   return all;
+}
+
+namespace {
+
+bool IsRepair(const ArchiveMember& member) {
+  return EndsWith(member.phase, "_repair") || member.phase == NameOf(Operator::kMend) ||
+         member.phase == "mended";
+}
+
+bool IsNewDesign(const ArchiveMember& member) {
+  for (const char* phase : {"seed", "algorithm", "expert", "inherited", NameOf(Operator::kRestart)})
+    if (member.phase == phase) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<FailedDesign> FailedDesigns(const SearchArchive& archive) {
+  std::map<std::string, FailedDesign> designs;  // by the key of the first file
+  std::set<std::string> work;
+  for (const ArchiveMember& one : archive.members) {
+    const ArchiveMember* first = &one;
+    // A store edited by hand could contain a cycle.
+    for (size_t i = 0; IsRepair(*first) && i < archive.members.size(); ++i) {
+      const ArchiveMember* repaired = Find(archive, first->parent);
+      if (repaired == nullptr) break;
+      first = repaired;
+    }
+    FailedDesign& design = designs.try_emplace(first->key, FailedDesign{first, first}).first->second;
+    design.last = &one;
+    design.repairs += &one == first ? 0 : 1;
+    if (one.right) work.insert(first->key);
+  }
+  std::vector<FailedDesign> failed;
+  for (const ArchiveMember& one : archive.members)
+    if (const auto design = designs.find(one.key);
+        design != designs.end() && work.count(one.key) == 0 && IsNewDesign(one))
+      failed.push_back(design->second);
+  return failed;
 }
 
 std::vector<Weighted> MayBeTuned(const SearchArchive& archive) {

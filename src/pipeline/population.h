@@ -36,7 +36,9 @@ struct ArchiveMember {
   int step = 0;      // the step that made it; 0: the opening
   std::string kind;  // kernel class, and its bottleneck: "gemm", "gemm, bound by memory"
   bool right = false;
-  double vs_best = 0;
+  double vs_best = 0;    // as measured, for texts
+  double speed = 0;      // what the search counts with: SureSpeed
+  bool settled = true;   // false: the machine was too busy for a verdict on its speed
   double closeness = 0;  // for a failed one: how close it seems to working, 0 to 1
   bool tunable = false;
 };
@@ -47,6 +49,11 @@ enum class Bottleneck { kUnknown, kFloor, kLaunches, kMemory, kArithmetic };
 Bottleneck BottleneckOf(const CandidateRecord& candidate, const Json& card,
                         const KernelProfile& profile = {});
 std::string KindOf(const CandidateRecord& candidate, const Json& card, const KernelProfile& profile = {});
+// The speed-up of a right candidate that its measurement ensures: the lower end of the 95% interval, and at
+// most 1 unless the candidate was accepted. A wide interval thus never beats a narrow one by luck. The search
+// chooses parents and counts gains by this value. Where the interval has no useful lower end, the value is
+// kNothingRight or, if that is less, the estimate, so that a right candidate can be a parent.
+double SureSpeed(const CandidateRecord& candidate);
 // By the reason of its verdict, and for a wrong output also by its error. 0 for cheats and for right
 // candidates.
 double Closeness(const CandidateRecord& candidate);
@@ -70,16 +77,16 @@ struct SearchArchive {
   std::vector<SearchStep> steps;  // in the order of their numbers; the last ones may be pending
 };
 
-// The best speed-up of a right member. Without one it is kNothingRight, so that the first right candidate
-// counts as a gain.
+// The best SureSpeed of a right member whose verdict is settled: an inconclusive one may be a parent, but it
+// is no gain. Without one it is kNothingRight, so that the first right candidate counts as a gain.
 constexpr double kNothingRight = 0.25;
 double BestOf(const std::vector<ArchiveMember>& members);
 
 // Right members that may be parents: the two fastest of each kind, fastest first.
 std::vector<const ArchiveMember*> Parents(const SearchArchive& archive);
-// The weight of a parent: (v / v_best)^4 * (1 + paid) / (1 + used), where `used` counts the steps with this
-// parent and `paid` those of them with a gain. Parents of one kind share this, so that a kind with two
-// parents is not drawn more often.
+// The weight of a parent: (v / v_best)^4 * (1 + paid) / (1 + used), where v is its SureSpeed, `used` counts
+// the steps with this parent and `paid` those of them with a gain. Parents of one kind share this, so that a
+// kind with two parents is not drawn more often.
 double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive);
 // Failed members that may be repaired, with weights: those that were not repaired yet and are close enough.
 // Each attempt in a row halves the closeness. The squared speed of the ancestor is a factor.
@@ -88,6 +95,14 @@ struct Weighted {
   double weight;
 };
 std::vector<Weighted> Mendable(const SearchArchive& archive);
+// New designs (seeds, algorithm candidates, restarts, the expert's and inherited ones) of which nothing
+// works: neither the first file nor any repair of it. In the archive's order.
+struct FailedDesign {
+  const ArchiveMember* first;
+  const ArchiveMember* last;  // its latest repair, or the first file
+  int repairs = 0;
+};
+std::vector<FailedDesign> FailedDesigns(const SearchArchive& archive);
 // Parents that suit tuning and were tuned fewer than `kMostTunings` times.
 constexpr int kMostTunings = 4;
 std::vector<Weighted> MayBeTuned(const SearchArchive& archive);

@@ -27,6 +27,7 @@ constexpr char kEnd[] = ".end";
 // A verdict takes the device's time, which counts as a part of a call.
 constexpr double kVerdictCost = 0.2;
 constexpr size_t kMostOthers = 4;
+constexpr size_t kMostDesigns = 6;  // in the prompt of a restart: of those that work, and of the others
 constexpr size_t kMostOfEach = 2;
 
 std::string StepKey(int number) {
@@ -326,7 +327,7 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
   for (const ArchiveMember& one : after.members) {
     if (one.step != number) continue;
     ++judged;
-    if (made == nullptr || one.vs_best > made->vs_best) made = &one;
+    if (made == nullptr || one.speed > made->speed) made = &one;
   }
   HONE_ASSIGN_OR_RETURN(std::vector<CallRecord> calls, store.CallSummaries(recorder_.run().id));
   // Parallel calls reach the store in any order, and a sum of dollars depends on the order.
@@ -355,7 +356,9 @@ Status Spine::EndStep(int number, const StepChoice& choice) {
     text += made->key + " does not work";
   else
     text += fmt::format("{} is {:.2f}x{}", made->key, made->vs_best,
-                        best_after > best_before ? ", the best so far" : "");
+                        !made->settled             ? ", but the machine was too busy to be sure"
+                        : best_after > best_before ? ", the best so far"
+                                                   : "");
   return recorder_.Decide(StepKey(number) + kEnd, "search", text,
                           {{"operator", NameOf(choice.op)},
                            {"made", made == nullptr ? "" : made->key},
@@ -385,6 +388,26 @@ Result<std::string> Spine::DescriptionOf(const CandidateRecord& candidate) {
   return std::string();
 }
 
+// The latest designs of which nothing works, each with its author's description and how it ended.
+Result<Json> Spine::FailedFacts(const SearchArchive& archive) {
+  const std::vector<FailedDesign> designs = FailedDesigns(archive);
+  std::vector<Json> rows;
+  for (auto design = designs.rbegin(); design != designs.rend() && rows.size() < kMostDesigns; ++design) {
+    RunStore& store = recorder_.store();
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> first,
+                          store.Candidate(recorder_.run().id, design->first->key));
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> last,
+                          store.Candidate(recorder_.run().id, design->last->key));
+    if (!first || !last || first->reason == "no-code") continue;
+    HONE_ASSIGN_OR_RETURN(const std::string what, DescriptionOf(*first));
+    const std::string repairs = design->repairs == 0 ? ""
+                                                     : fmt::format(" after {} repair{}", design->repairs,
+                                                                   design->repairs == 1 ? "" : "s");
+    rows.push_back({{"kind", design->first->kind}, {"result", ResultFacts(*last) + repairs}, {"what", what}});
+  }
+  return Json(std::vector<Json>(rows.rbegin(), rows.rend()));
+}
+
 // The description of the other candidates in a step's prompt (model/search_values.h). It comes from the
 // archive from which the step was chosen, so that a step repeated after a kill makes the same request.
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
@@ -399,7 +422,7 @@ Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   Json others = Json::array();
   Json tried = Json::array();
   for (const ArchiveMember* one : Parents(archive)) {
-    if (others.size() == kMostOthers) break;
+    if (others.size() == (choice.op == Operator::kRestart ? kMostDesigns : kMostOthers)) break;
     if (std::find(choice.parents.begin(), choice.parents.end(), one->key) != choice.parents.end()) continue;
     HONE_ASSIGN_OR_RETURN(Json other, row(*one));
     others.push_back(std::move(other));
@@ -407,6 +430,9 @@ Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   Json facts = {{"others", others}};
   const double floor_us = GetNumber(context_.card, "floor_us");
   if (floor_us > 0) facts["floor"] = HumanSeconds(floor_us * 1e-6);
+  if (choice.op == Operator::kRestart) {
+    HONE_ASSIGN_OR_RETURN(facts["failed"], FailedFacts(archive));
+  }
   if (choice.parents.empty()) return facts;
   // Of two parents each has its share of the rows; what was made from both of them has its own.
   const bool two = choice.parents.size() > 1;

@@ -21,6 +21,7 @@ ArchiveMember Right(const std::string& key, double vs_best, const std::string& k
   member.kind = kind;
   member.right = true;
   member.vs_best = vs_best;
+  member.speed = vs_best;
   return member;
 }
 
@@ -143,6 +144,77 @@ TEST(Population, ParentsAreTheTwoFastestOfEachKind) {
   EXPECT_THAT(Keys(Parents(archive)), ElementsAre("b", "f", "d"));
   EXPECT_EQ(BestOf(archive.members), 3.0);
   EXPECT_EQ(BestOf({Failed("e", 0.7)}), kNothingRight);
+}
+
+CandidateRecord Timed(const std::string& verdict, double vs_best, double low) {
+  CandidateRecord candidate;
+  candidate.verdict = verdict;
+  candidate.reason = verdict == "rejected" ? "slower" : verdict;
+  candidate.vs_best = vs_best;
+  candidate.ci_low = low;
+  return candidate;
+}
+
+TEST(Population, ACandidateCountsWithTheSpeedThatItsMeasurementEnsures) {
+  EXPECT_EQ(SureSpeed(Timed("accepted", 2, 1.9)), 1.9);
+  EXPECT_EQ(SureSpeed(Timed("accepted", 5, 1.1)), 1.1) << "a wide interval";
+  EXPECT_EQ(SureSpeed(Timed("no_difference", 1.01, 0.98)), 0.98);
+  EXPECT_EQ(SureSpeed(Timed("no_difference", 3, 2.9)), 1) << "a single call takes as long as PyTorch's";
+  EXPECT_EQ(SureSpeed(Timed("inconclusive", 5, 0.8)), 0.8);
+  EXPECT_EQ(SureSpeed(Timed("inconclusive", 5, 4)), 1) << "PyTorch ran slower than alone";
+  EXPECT_EQ(SureSpeed(Timed("inconclusive", 5, 0)), kNothingRight) << "hardly a measurement";
+  EXPECT_EQ(SureSpeed(Timed("rejected", 0.8, 0.7)), 0.7);
+  EXPECT_EQ(SureSpeed(Timed("rejected", 0.1, 0)), 0.1) << "slow, but a parent if there is no other";
+  CandidateRecord wrong = Timed("rejected", 3, 2.9);
+  wrong.reason = "wrong-output";
+  EXPECT_EQ(SureSpeed(wrong), 0);
+}
+
+TEST(Population, AnInconclusiveCandidateMayBeAParentAndHidesNothing) {
+  SearchArchive archive;
+  for (const auto& [key, record] :
+       {std::pair{"sure", Timed("accepted", 1.3, 1.25)}, std::pair{"noise", Timed("inconclusive", 5, 0.8)}}) {
+    CandidateRecord one = record;
+    one.key = key;
+    one.kernel_class = key;
+    archive.members.push_back(MemberOf(one, {}, Json()));
+  }
+  EXPECT_EQ(BestOf(archive.members), 1.25) << "a real gain over it is one";
+  EXPECT_THAT(Keys(Parents(archive)), ElementsAre("sure", "noise"));
+  EXPECT_DOUBLE_EQ(ParentWeight(archive.members[0], archive), 1);
+  EXPECT_NEAR(ParentWeight(archive.members[1], archive), 0.168, 0.001) << "(0.8 / 1.25)^4";
+  archive.members.erase(archive.members.begin());
+  EXPECT_EQ(BestOf(archive.members), kNothingRight);
+  EXPECT_EQ(ParentWeight(archive.members[0], archive), 1) << "the only one";
+}
+
+TEST(Population, AFailedDesignIsOneOfWhichNoFileWorks) {
+  SearchArchive archive;
+  const auto add = [&](ArchiveMember member, const char* phase, const char* parent = "") {
+    member.phase = phase;
+    member.parent = parent;
+    archive.members.push_back(member);
+  };
+  add(Failed("seed0", 0.7), "seed");
+  add(Failed("seed0.mended", 0.7), "mended", "seed0");
+  add(Failed("seed0.repair1", 0.7), "seed_repair", "seed0.mended");
+  add(Failed("seed0.algorithm", 0.7), "algorithm", "seed0.repair1");
+  add(Failed("seed1", 0.7), "seed");
+  add(Right("seed1.repair1", 0.5), "seed_repair", "seed1");
+  add(Failed("gen1.improve", 0.7), "improve", "seed1.repair1");
+  add(Failed("gen2.restart", 0.7), "restart");
+  add(Failed("gen3.mend", 0.7), "mend", "gen2.restart");
+  add(Failed("gen4.restart", 0.7), "restart");
+  add(Right("gen5.mend", 0.5), "mend", "gen4.restart");
+  add(Failed("lost", 0.7), "mend", "not in the store");
+  std::vector<std::string> found;
+  for (const FailedDesign& one : FailedDesigns(archive))
+    found.push_back(one.first->key + " " + one.last->key + " " + std::to_string(one.repairs));
+  EXPECT_THAT(found, ElementsAre("seed0 seed0.repair1 2", "seed0.algorithm seed0.algorithm 0",
+                                 "gen2.restart gen3.mend 1"));
+  archive.members = {Failed("a", 0.9, "b"), Failed("b", 0.9, "a")};
+  for (ArchiveMember& one : archive.members) one.phase = "mend";
+  EXPECT_THAT(FailedDesigns(archive), IsEmpty());
 }
 
 TEST(Population, AParentThatPaidIsLikelierThanOneThatWasUsedInVain) {

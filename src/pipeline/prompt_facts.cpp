@@ -43,7 +43,10 @@ Json VerdictFacts(const CandidateRecord& candidate) {
 }
 
 std::string ResultFacts(const CandidateRecord& candidate) {
-  if (IsRight(candidate)) return fmt::format("{:.2f}x of the best PyTorch baseline", candidate.vs_best);
+  if (IsRight(candidate))
+    return fmt::format(
+        "{:.2f}x of the best PyTorch baseline{}", candidate.vs_best,
+        candidate.verdict == NameOf(Decision::kInconclusive) ? " on a machine too busy to be sure" : "");
   return candidate.reason.empty() ? "not judged" : candidate.reason;
 }
 

@@ -106,6 +106,7 @@ class Spine {
   Status TuneStep(const std::string& key, const CandidateRecord& parent);
   Status EndStep(int number, const StepChoice& choice);
   Result<std::string> DescriptionOf(const CandidateRecord& candidate);
+  Result<Json> FailedFacts(const SearchArchive& archive);
   Result<Json> SearchFacts(const StepChoice& choice, int number);
 
   // From a prompt to judged candidates (proposing.cpp). All of it is stored by key.

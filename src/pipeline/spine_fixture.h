@@ -19,8 +19,8 @@
 
 namespace hone::spine_fixture {
 
-// A candidate that contains its fate: "# fate: accepted 2.5", "# fate: wrong-output", "# look: 120", and its
-// class: "# kernel: softmax".
+// A candidate that contains its fate: "# fate: accepted 2.5", "# fate: wrong-output", "# fate: inconclusive
+// 5", "# look: 120", and its class: "# kernel: softmax".
 inline std::string CandidateText(const std::string& fate, const std::string& more = "") {
   return "```python\nimport torch\n# fate: " + fate + "\n" + more +
          "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
@@ -116,10 +116,12 @@ class FakeJudge : public CandidateJudge {
     const std::vector<std::string> fate = Split(written, ' ');
     const std::string& word = fate[0];
     const double speed = fate.size() > 1 ? std::stod(fate[1]) : 0;
-    out.verdict.verdict = word == "accepted" || word == "no_difference" ? word : "rejected";
+    out.verdict.verdict =
+        word == "accepted" || word == "no_difference" || word == "inconclusive" ? word : "rejected";
     out.verdict.reason = word == "accepted" ? "faster" : word == "no_difference" ? "no_difference" : word;
     out.verdict.detail = "said the fake judge";
-    out.verdict.vs_best = {speed, speed * 0.99, speed * 1.01};
+    out.verdict.vs_best = word == "inconclusive" ? Interval{speed, speed / 6, speed * 6}
+                                                 : Interval{speed, speed * 0.99, speed * 1.01};
     out.verdict.vs_eager = out.verdict.vs_best;
     out.verdict.candidate_us = speed > 0 ? 100 / speed : 0;
     out.verdict.best_baseline = "tf32";

@@ -202,6 +202,50 @@ TEST_F(SpineTest, AModelImprovesAFileOfTheExpertAndSeesItsSpeedAndItsFloor) {
   EXPECT_THAT(prompt, testing::HasSubstr("62.5 us per call, 62.5 times the floor"));
 }
 
+TEST_F(SpineTest, AnInconclusiveCandidateIsNoGainAndAParentWhosePromptSaysSo) {
+  options_.search = "population";
+  options_.patience = 2;
+  options_.tuning = false;
+  Reply("seed", CandidateText("accepted 1.2"));
+  Reply("improve", CandidateText("inconclusive 5"));
+  Reply("combine", CandidateText("inconclusive 4"));
+  EXPECT_EQ(Run().best->key, "seed0");
+  const DecisionRecord end = *(*store_->Decision(run_.id, "gen1.end"));
+  EXPECT_THAT(end.text, testing::HasSubstr("5.00x, but the machine was too busy to be sure"));
+  EXPECT_EQ(GetNumber(*ParseJson(end.json), "gain"), 0);
+  EXPECT_THAT(Decisions(), testing::HasSubstr("2 steps in a row brought no gain of 1%"));
+  const std::string prompt = (*store_->Call(run_.id, "gen2.combine"))->prompt;
+  EXPECT_THAT(prompt, testing::HasSubstr("5.00x of the best PyTorch baseline on a machine too busy"));
+}
+
+TEST_F(SpineTest, ARestartSeesWhatWasTriedInVain) {
+  options_.search = "population";
+  options_.patience = 1;
+  options_.seeds = 3;
+  options_.repairs = 1;
+  options_.analysis = false;
+  const auto reply = [&](const char* type, const char* what, const char* fate) {
+    Reply(type, std::string(what) + "\n" + CandidateText(fate, std::string("# ") + what + "\n"));
+  };
+  reply("seed", "Rows first.", "wrong-output");
+  reply("seed_repair", "Rows first, masked.", "crashed");
+  reply("seed", "Columns first.", "build-failed");
+  reply("seed_repair", "Columns first, again.", "no_difference 1.0");
+  reply("seed", "One block.", "timeout");
+  reply("seed_repair", "One smaller block.", "timeout");
+  reply("restart", "Waves.", "accepted 2");
+  const Json choice = {{"operator", "restart"}, {"parents", Json::array()}};
+  ASSERT_TRUE(store_->SaveDecision(run_.id, {"gen1", "now", "search", "chosen", DumpJson(choice)}).ok());
+  EXPECT_EQ(Run().best->key, "gen1.restart");
+  const std::string prompt = (*store_->Call(run_.id, "gen1.restart"))->prompt;
+  const size_t at = prompt.find("none of it works");
+  ASSERT_NE(at, std::string::npos) << prompt;
+  EXPECT_THAT(prompt.substr(0, at), testing::HasSubstr("1.00x of the best PyTorch baseline"));
+  EXPECT_THAT(prompt.substr(at), testing::HasSubstr("crashed after 1 repair: Rows first."));
+  EXPECT_THAT(prompt.substr(at), testing::HasSubstr("timeout after 1 repair: One block."));
+  EXPECT_THAT(prompt.substr(at), testing::Not(testing::HasSubstr("Columns")));
+}
+
 TEST_F(SpineTest, WhatAProfileShowsIsTheKindOfACandidateFromTheNextStepOn) {
   options_.search = "population";
   options_.patience = 4;

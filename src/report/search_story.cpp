@@ -19,11 +19,12 @@ void AddCost(const CallRecord& call, Cost* cost) {
   cost->usd += call.cost_usd;
 }
 
-// The fastest right candidate when step `step` began; 0 if there was none.
+// The best speed-up when step `step` began, as the search counts it; 0 if there was none.
 double BestBefore(const RunStory& story, int step) {
   double best = 0;
   for (const CandidateRecord& one : story.candidates)
-    if (one.phase != "zero" && one.right() && StepOf(one.key) < step) best = std::max(best, one.vs_best);
+    if (one.phase != "zero" && one.verdict != NameOf(Decision::kInconclusive) && StepOf(one.key) < step)
+      best = std::max(best, SureSpeed(one));
   return best;
 }
 

@@ -120,16 +120,16 @@ TEST(SearchStory, TellsStepsGainAndCostOfEachOperator) {
   run.Step(3, "mend", 0, "seed1");
   run.Step(4, "combine", 6, "gen2.improve", "seed0");
   EXPECT_THAT(Rows(OperatorsOf(run.story())),
-              ElementsAre("opening 2/1/0 1.50 calls 3 $0.03", "improve 2/2/1 2.00 calls 3 $0.03",
+              ElementsAre("opening 2/1/0 1.35 calls 3 $0.03", "improve 2/2/1 2.00 calls 3 $0.03",
                           "combine 1/1/1 2.00 calls 1 $0.01", "mend 1/0/0 1.00 calls 1 $0.01"));
   const std::string text = run.Text();
   EXPECT_THAT(text, HasSubstr("How the search went"));
-  EXPECT_THAT(text, ContainsRegex("opening +2 +1 +1.50x +3 +330 +0.0300"));
+  EXPECT_THAT(text, ContainsRegex("opening +2 +1 +1.35x +3 +330 +0.0300"));
   EXPECT_THAT(text, ContainsRegex("improve +2 +2 +1 +2.00x +3 +330 +0.0300"));
   EXPECT_THAT(text, ContainsRegex("mend +1 +0 +0 +1.00x +1 +110 +0.0100"));
 }
 
-TEST(SearchStory, TheGainsOfAllRowsAreTheSpeedOfTheBest) {
+TEST(SearchStory, TheGainsOfAllRowsAreTheSpeedThatIsSureOfTheBest) {
   for (const double of_opening : {0.0, 0.4, 2.0}) {
     SearchRun run;
     run.Asked("seed0", "seed", of_opening);
@@ -138,7 +138,7 @@ TEST(SearchStory, TheGainsOfAllRowsAreTheSpeedOfTheBest) {
     run.Step(3, "improve", 4, "gen2.improve");
     double product = 1;
     for (const OperatorUse& one : OperatorsOf(run.story())) product *= one.factor;
-    EXPECT_NEAR(product, 4, 1e-9) << of_opening;
+    EXPECT_NEAR(product, 0.9 * 4, 1e-9) << of_opening;
   }
 }
 
@@ -177,7 +177,7 @@ TEST(SearchStory, WhatAnInterruptedStepCostIsCountedAndAStepThatNeverBeganIsNot)
   run.story().run.status = "stopped";
   const std::vector<OperatorUse> uses = OperatorsOf(run.story());
   EXPECT_THAT(Rows(uses),
-              ElementsAre("opening 1/1/0 1.50 calls 1 $0.01", "improve 2/1/1 1.33 calls 2 $0.02"));
+              ElementsAre("opening 1/1/0 1.35 calls 1 $0.01", "improve 2/1/1 1.33 calls 2 $0.02"));
   int64_t calls = 0;
   for (const OperatorUse& one : uses) calls += one.calls;
   EXPECT_EQ(calls, static_cast<int64_t>(run.story().calls.size()));
@@ -190,7 +190,7 @@ TEST(SearchStory, ARunThatEndedInItsFirstStepHasItsCostAsWell) {
   EXPECT_THAT(OperatorsOf(run.story()), IsEmpty());
   run.Call("gen1.improve", "improve");
   EXPECT_THAT(Rows(OperatorsOf(run.story())),
-              ElementsAre("opening 1/1/0 1.50 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
+              ElementsAre("opening 1/1/0 1.35 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
 }
 
 TEST(SearchStory, AWinnerThatWasWrongTheSecondTimeIsNoGain) {
@@ -201,7 +201,7 @@ TEST(SearchStory, AWinnerThatWasWrongTheSecondTimeIsNoGain) {
   dropped.reason = "wrong-output";
   dropped.vs_best = 0;
   EXPECT_THAT(Rows(OperatorsOf(run.story())),
-              ElementsAre("opening 1/1/0 1.50 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
+              ElementsAre("opening 1/1/0 1.35 calls 1 $0.01", "improve 1/0/0 1.00 calls 1 $0.01"));
 }
 
 TEST(SearchStory, TheWayToTheBestHasBothParentsAndWhatEachCost) {
@@ -253,7 +253,7 @@ TEST(SearchStory, MendedAndTunedAncestorsStandBehindWhatTheyWereMadeFrom) {
   EXPECT_EQ(way[5].calls, 0) << "numbers are searched, never asked for";
   EXPECT_EQ(way[5].title, "BLOCK=128");
   EXPECT_THAT(Rows(told.operators),
-              ElementsAre("opening 2/1/0 1.50 calls 1 $0.01", "improve 2/1/0 1.00 calls 2 $0.02",
+              ElementsAre("opening 2/1/0 1.35 calls 1 $0.01", "improve 2/1/0 1.00 calls 2 $0.02",
                           "mend 1/1/1 1.33 calls 1 $0.01", "tune 1/1/1 2.00 calls 1 $0.01"));
   const std::string text = run.Text();
   EXPECT_THAT(text, ContainsRegex("seed0.mended +mechanical repair +seed0 +1.50x"));

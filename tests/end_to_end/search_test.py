@@ -241,7 +241,8 @@ def expert_improved(house):
     require(parent["source"].strip() in prompt, "the prompt does not show the file")
     # A machine that is too busy leaves a ratio and no time of the candidate.
     takes = "" if parent["candidate_us"] == 0 else r", [\d.]+ [mu]?s per call, [\d.]+ times the floor"
-    reached = re.escape("%.2fx of the best PyTorch baseline" % parent["vs_best"]) + takes
+    unsure = " on a machine too busy to be sure" if parent["verdict"] == "inconclusive" else ""
+    reached = re.escape("%.2fx of the best PyTorch baseline%s" % (parent["vs_best"], unsure)) + takes
     require(re.search(reached, prompt), "the prompt does not tell the speed of %s: %s" % (made["parent_key"], re.findall(".*best PyTorch baseline.*", prompt)))
     require(re.search(r"the floor of this device is [\d.]+ [mu]?s\)", prompt), "the prompt does not tell the floor: %s" % re.findall(".*floor.*", prompt))
 

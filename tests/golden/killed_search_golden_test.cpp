@@ -1,4 +1,4 @@
-// Kills a population search (hone_search_tool sit) with SIGKILL at fifty random moments and resumes it each
+// Kills population searches (hone_search_tool sit) with SIGKILL at fifty random moments and resumes them each
 // time, so that many kills hit a resume. The record and the files must equal those of an undisturbed run.
 // population_golden_test.cpp kills at every step of the code. Here a kill may also hit a write to the store
 // or a file, or occur between threads.
@@ -29,8 +29,9 @@ namespace {
 
 using namespace search_world;
 
-constexpr int kKills = 50;
-// A world in which both searches come to all that they are asked for below.
+// For each of the searches; together more than fifty.
+constexpr int kKills = 9;
+// A world in which the searches come to all that they are asked for below.
 constexpr uint64_t kWorldSeed = 15;
 
 uint64_t KillSeed() {
@@ -79,22 +80,22 @@ class Sittings {
 
   bool begun() const {
     const std::unique_ptr<RunStore> store = Open();
-    return !store->Runs(1)->empty();
+    return store->FindRun("run").ok();
   }
 
   // The answered requests and verdicts so far, in the words of the log.
   std::set<std::string> Known() const {
     std::set<std::string> known;
     const std::unique_ptr<RunStore> store = Open();
-    const std::vector<RunRecord> runs = *store->Runs(1);
-    if (runs.empty()) return known;
-    const std::vector<CallRecord> calls = *store->CallSummaries(runs[0].id);
+    const Result<RunRecord> run = store->FindRun("run");
+    if (!run.ok()) return known;
+    const std::vector<CallRecord> calls = *store->CallSummaries(run->id);
     for (const CallRecord& one : calls)
       if (one.status == "answered") known.insert("call " + one.key);
-    const std::vector<CandidateRecord> candidates = *store->CandidateSummaries(runs[0].id);
+    const std::vector<CandidateRecord> candidates = *store->CandidateSummaries(run->id);
     for (const CandidateRecord& one : candidates)
       if (one.judged()) known.insert("verdict on " + one.key);
-    const std::vector<DecisionRecord> decisions = *store->Decisions(runs[0].id);
+    const std::vector<DecisionRecord> decisions = *store->Decisions(run->id);
     for (const DecisionRecord& one : decisions)
       if (StartsWith(one.key, "confirm:")) known.insert("second verdict on " + one.key.substr(8));
     return known;
@@ -124,8 +125,11 @@ class Sittings {
       rows.insert(fmt::format("{} {} {} {} {} ${}", one.key, one.status, Sha256(one.system + one.prompt),
                               Sha256(one.reply), one.total(), one.cost_usd));
     const std::vector<DecisionRecord> decisions = *store->Decisions(run.id);
-    for (const DecisionRecord& one : decisions)  // a second judgement's decision contains its seconds
-      rows.insert(one.key + " " + one.text + " " + (one.phase == "confirm" ? "" : one.json));
+    for (const DecisionRecord& one :
+         decisions)  // those on the second judgement and the expert contain seconds
+      rows.insert(one.key == "expert_time"
+                      ? one.key
+                      : one.key + " " + one.text + " " + (one.phase == "confirm" ? "" : one.json));
     rows.insert(fmt::format("${:.9f}", store->Usage(run.id)->cost_usd));
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(folder_.path() / "run"))
       if (file.is_regular_file()) rows.insert(FileRow(file.path()));
@@ -149,33 +153,48 @@ class Sittings {
   std::vector<std::string> words_;
 };
 
-// One search makes one call at a time up to a budget of calls. The other runs three steps in parallel threads
-// until nothing improves.
+// Searches that make one call at a time up to a budget of calls or money, and searches that run three steps
+// in parallel threads until nothing improves.
 struct Search {
   const char* name;
   int breadth;
   int calls;
+  double usd;
   int patience;
+  const char* proposer;
+  std::vector<std::string> seed_from;
+  int replies;
   std::vector<std::string> has;  // text in rows of the undisturbed run
 };
 class KilledAtRandom : public testing::TestWithParam<Search> {};
 
 INSTANTIATE_TEST_SUITE_P(
     Searches, KilledAtRandom,
-    testing::Values(Search{"OneByOne", 1, 40, 1000, {"(mended)", "(tuned)", "(combine)", "(mend)"}},
-                    Search{"SideBySide",
-                           3,
-                           0,
-                           9,
-                           {"(mended)", "(tuned)", "(combine)", "(mend)",
-                            "judged again with other seeds: rejected"}}),
+    testing::Values(
+        Search{"OneByOne", 1, 40, 0, 1000, "llm", {}, 1, {"(mended)", "(tuned)", "(combine)", "(mend)"}},
+        Search{"SideBySide",
+               3,
+               0,
+               0,
+               9,
+               "llm",
+               {},
+               1,
+               {"(mended)", "(tuned)", "(combine)", "(mend)", "judged again with other seeds: rejected"}},
+        Search{"Money", 1, 0, 0.6, 1000, "llm", {}, 1, {"the budget of $0.6 is spent", "(combine)"}},
+        Search{"ExpertAndModel", 1, 20, 0, 1000, "expert+llm", {}, 1, {"(expert)", "(improve)"}},
+        Search{"SeedFrom", 3, 0, 0, 6, "llm", {"earlier"}, 1, {"from.earlier.seed2 (inherited)"}},
+        Search{"Replies", 1, 14, 0, 1000, "llm", {}, 3, {"~2 (", "~3 ("}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
   RunOptions options;
-  options.proposer = "llm";
+  options.proposer = GetParam().proposer;
   options.search = "population";
   options.breadth = GetParam().breadth;
+  options.budget.usd = GetParam().usd;
+  options.seed_from = GetParam().seed_from;
+  options.replies = GetParam().replies;
   options.patience = GetParam().patience;
   options.budget.calls = GetParam().calls;
   const Sittings undisturbed(options);
@@ -223,8 +242,8 @@ TEST_P(KilledAtRandom, TheRecordIsThatOfAnUndisturbedRun) {
   std::cout << fmt::format(
       "{} kills in {} runs, {} of them in a resume, at {} states of the store; HONE_KILL_SEED={}\n", kills,
       runs, in_a_resume, known_at_kills.size(), seed);
-  EXPECT_GE(in_a_resume, 5);
-  EXPECT_GE(known_at_kills.size(), 8u);
+  EXPECT_GE(in_a_resume, 1);
+  EXPECT_GE(known_at_kills.size(), 3u);
 }
 
 }  // namespace
