@@ -76,7 +76,7 @@ Status Spine::ReserveCall() {
   int made = calls_.load();
   do {
     if (most > 0 && made >= most)
-      return StopRun("stopped", fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
+      return StopAsking(fmt::format("the budget of {} call{} is spent", most, most == 1 ? "" : "s"));
   } while (!calls_.compare_exchange_weak(made, made + 1));
   return Ok();
 }
@@ -94,8 +94,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
     return reply;
   }
   HONE_RETURN_IF_ERROR(MayGoOn());
-  if (const std::string spent = spend_gate_.WhySpent(); !spent.empty())
-    return StopRun("stopped", spent).error();
+  if (const std::string spent = spend_gate_.WhySpent(); !spent.empty()) return StopAsking(spent).error();
   HONE_ASSIGN_OR_RETURN(const Prompt prompt, RenderPrompt(inputs));
   HONE_RETURN_IF_ERROR(ReserveCall());
   ModelRequest request;
@@ -117,7 +116,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   if (reply.failure == ModelFailure::kNotOnRecord || reply.failure == ModelFailure::kInterrupted ||
       never_begun)
     --calls_;
-  if (never_begun) return StopRun("stopped", spend_gate_.WhySpent()).error();
+  if (never_begun) return StopAsking(spend_gate_.WhySpent()).error();
   if (reply.failure == ModelFailure::kNotOnRecord) return Error{ErrorKind::kNotFound, reply.message};
   CallRecord call;
   call.run_id = recorder_.run().id;
@@ -143,7 +142,7 @@ Result<ModelReply> Spine::Ask(const std::string& key, const PromptInputs& inputs
   if (reply.ok()) return reply;
   if (reply.failure == ModelFailure::kInterrupted) return StopRun("stopped", InterruptedWords()).error();
   if (reply.failure == ModelFailure::kOutOfTime) return StopOutOfTime();
-  if (reply.failure == ModelFailure::kOutOfBudget) return StopRun("stopped", spend_gate_.WhySpent()).error();
+  if (reply.failure == ModelFailure::kOutOfBudget) return StopAsking(spend_gate_.WhySpent()).error();
   if (StopsTheRun(reply.failure)) return StopRun("failed", reply.message).error();
   HONE_RETURN_IF_ERROR(
       recorder_.Decide("call:" + key, inputs.call_type, fmt::format("{}: {}", key, reply.message)));

@@ -64,7 +64,11 @@ Result<RunEnd> Spine::Run() {
     return options_.search == "population" ? Population() : Tuning();
   };
   Status went = stages();
-  if (went.ok()) went = ConfirmBest();
+  if (went.ok() || AskingStopped()) {
+    const Status confirmed = ConfirmBest();
+    // If asking stopped, that stays the reason why the run ended.
+    if (went.ok() || (!confirmed.ok() && confirmed.error().kind != ErrorKind::kInterrupted)) went = confirmed;
+  }
   if (went.ok()) went = SayWhereTimeWent();
   return Conclude(went);
 }
@@ -162,9 +166,13 @@ Result<std::string> Spine::WhyNoCandidateCame() {
 
 // The winner is judged again before it is called best, on cases that were not used to choose it. If it is
 // then wrong or not faster, the next candidate is judged in this way. A machine that is too busy changes
-// nothing. These judgements count only against the budget of minutes. A run stopped by a budget does not
-// reach this step, and its outcome says so.
+// nothing. These judgements count only against the budget of minutes. A run stopped by its budget of minutes
+// or of evaluations does not reach this step, and its outcome says so.
 Status Spine::ConfirmBest() {
+  {
+    const std::scoped_lock lock(stop_mutex_);
+    confirming_ = true;
+  }
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all,
                           recorder_.store().Candidates(recorder_.run().id));
@@ -325,6 +333,21 @@ Status Spine::StopRun(const std::string& status, const std::string& why) {
   return Error{ErrorKind::kInterrupted, why};
 }
 
+Status Spine::StopAsking(const std::string& why) {
+  const std::scoped_lock lock(stop_mutex_);
+  if (stop_status_.empty()) {
+    stop_status_ = "stopped";
+    stop_why_ = why;
+    asking_stopped_ = true;
+  }
+  return Error{ErrorKind::kInterrupted, why};
+}
+
+bool Spine::AskingStopped() {
+  const std::scoped_lock lock(stop_mutex_);
+  return asking_stopped_;
+}
+
 Error Spine::StopOutOfTime() {
   const double minutes = options_.budget.minutes;
   const bool whole = minutes == std::floor(minutes);
@@ -336,7 +359,8 @@ Error Spine::StopOutOfTime() {
 Status Spine::MayGoOn() {
   {
     const std::scoped_lock lock(stop_mutex_);
-    if (!stop_status_.empty()) return Error{ErrorKind::kInterrupted, stop_why_};
+    if (!stop_status_.empty() && !(asking_stopped_ && confirming_))
+      return Error{ErrorKind::kInterrupted, stop_why_};
   }
   if (Interrupted()) return StopRun("stopped", InterruptedWords());
   if (deadline_.passed()) return StopOutOfTime();

@@ -154,6 +154,9 @@ class Spine {
   Status CountEarlierSittings();
   std::string InterruptedWords();
   Status StopRun(const std::string& status, const std::string& why);
+  // The budget for the model is spent: of calls, tokens or money. The winner is still confirmed.
+  Status StopAsking(const std::string& why);
+  bool AskingStopped();
 
   Recorder& recorder_;
   CandidateJudge& judge_;
@@ -173,6 +176,8 @@ class Spine {
   std::mutex stop_mutex_;
   std::string stop_status_;  // if not empty, the run ends with this status
   std::string stop_why_;
+  bool asking_stopped_ = false;  // the run ends because of StopAsking
+  bool confirming_ = false;
 };
 
 template <class T>

@@ -612,6 +612,22 @@ TEST_F(SpineTest, ABudgetOfEvaluationsEndsTheRunWithItsBest) {
   EXPECT_TRUE(judge_.confirmed.empty());
 }
 
+TEST_F(SpineTest, ABudgetForTheModelEndsTheRunWithAConfirmedWinner) {
+  options_.seeds = 3;
+  options_.budget.calls = 2;
+  Reply("seed", CandidateText("accepted 1.5", "# later: accepted 1.4\n"));
+  Reply("seed", CandidateText("accepted 1.8", "# later: no_difference 1.0\n"));
+  const RunEnd end = Run();
+  EXPECT_EQ(end.status, "stopped");
+  EXPECT_THAT(judge_.confirmed, ElementsAre("seed1", "seed0")) << "the fastest loses its place";
+  EXPECT_EQ(end.best->key, "seed0");
+  EXPECT_EQ(end.outcome,
+            "the budget of 2 calls is spent; so far: seed0 is 1.50x as fast as the best PyTorch baseline "
+            "(1.50x eager)");
+  EXPECT_EQ(Run().best->key, "seed0");
+  EXPECT_EQ(judge_.confirmed.size(), 2u) << "resume with the same budget judges nothing again";
+}
+
 TEST_F(SpineTest, OneEvaluationIsSingularAndConfirmingTheWinnerIsNotCounted) {
   options_.tuning = false;
   options_.budget.evaluations = 1;
