@@ -144,7 +144,7 @@ class Spinners:
 # What torch.compile writes lies in a folder that all copies share, which a sandbox would not let them see.
 SERIES = {
     "eager": ("tasks/small_gru.py", None, ["--compile", "never"]),
-    "compile": ("bench/tasks/small_rms_norm.py", "torch.compile", ["--compile", "always", "--sandbox", "none"]),
+    "compile": ("bench/tasks/small_activation_chain.py", "torch.compile", ["--compile", "always", "--sandbox", "none"]),
 }
 
 
