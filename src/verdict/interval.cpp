@@ -5,12 +5,13 @@
 #include <limits>
 #include <optional>
 
+#include "base/student.h"
+
 namespace hone {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNormal95 = 1.959964;
 // On a quiet machine the ratios of rounds have a spread of at most 0.03. Five times that means a busy
 // machine.
 constexpr double kBusyRounds = 0.15;
@@ -38,15 +39,6 @@ constexpr size_t kLeastRounds = 6;
 
 // A sign test: the probability that random rounds agree at least as well as these do.
 constexpr double kAgreeByChance = 0.02;  // six of six rounds (one in 64), eight of nine, ten of twelve
-
-// The value that |t| exceeds with probability 5% (Student's t).
-double Student95(size_t degrees) {
-  constexpr double kTable[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
-                               2.2622,  2.2281, 2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199};
-  if (degrees == 0) return kInfinity;
-  if (degrees <= std::size(kTable)) return kTable[degrees - 1];
-  return kNormal95 + 2.4 / static_cast<double>(degrees);
-}
 
 // The standard deviation by the median absolute deviation, so that outliers have no extra weight.
 double RobustDeviation(std::vector<double> values) {
