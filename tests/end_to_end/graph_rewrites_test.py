@@ -125,6 +125,7 @@ def simple_rules():
     case("drop_no_ops", "arithmetic", lambda m, x: ((x * 1 + 0) / 1 - 0) ** 1 + 2, [(3, 5)], times=5, targets=["add"])
     case("drop_no_ops", "a copy that changes strides stays", lambda m, x: x.t().contiguous() + 1, [(3, 5)], times=0)
     case("drop_no_ops", "a copy that is returned stays", lambda m, x: x.clone(), [(3, 5)], times=0)
+    case("drop_no_ops", "a returned contiguous stays, because it copies other memory orders", lambda m, x: x.contiguous(), [(3, 5)], times=0)
     case("drop_no_ops", "a slice of a part stays", lambda m, x: x[:, 1:].exp(), [(3, 5)], times=0)
     case("merge_views", "reshapes", lambda m, x: x.view(6, 5).reshape(3, 10).unsqueeze(1) + 1, [(2, 3, 5)], times=2, targets=["reshape", "add"])
     case("merge_views", "permutations", lambda m, x: x.permute(2, 0, 1).transpose(0, 2).exp(), [(2, 3, 5)], targets=["permute", "exp"])

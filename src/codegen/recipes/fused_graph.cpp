@@ -14,6 +14,7 @@
 #include "codegen/fused/half_graph.h"
 #include "codegen/recurrent_text.h"
 #include "graph/cost.h"
+#include "graph/memory.h"
 #include "graph/rewrites/rewrite.h"
 
 namespace hone {
@@ -125,7 +126,8 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
         draft.attention.count == 0 && !draft.simpler)
       return "no operator of the graph has an emitter";
     Result<fused::GraphText> text =
-        fused::WriteGraph(draft.graph, draft.plan, language, device, draft.chosen, draft.convolutions);
+        fused::WriteGraph(draft.graph, draft.plan, language, device, draft.chosen, draft.convolutions,
+                          graph::MemoryOfOutputs(*context.inputs.graph));
     if (!text.ok()) return text.error().message;
     draft.text = std::move(*text);
     if (draft.text.uncovered.empty()) break;
