@@ -37,6 +37,27 @@ std::string PythonString(const std::string& text) {
   return DumpJson(Json(text));
 }
 
+// The elements of a constant for _Constant in templates/part_fused_graph.py: numbers if they are few, else
+// the bytes of float32 if it holds them, or of float64.
+constexpr size_t kMostNumbers = 16;
+template <class Number>
+std::string Packed(const std::vector<double>& data) {
+  std::vector<Number> numbers(data.begin(), data.end());
+  return Base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
+}
+std::string ConstantText(const std::vector<double>& data) {
+  if (data.size() > kMostNumbers) {
+    const bool single = std::all_of(data.begin(), data.end(), [](double item) {
+      return std::isnan(item) || static_cast<double>(static_cast<float>(item)) == item;
+    });
+    return single ? fmt::format("\"{}\", torch.float32", Packed<float>(data))
+                  : fmt::format("\"{}\", torch.float64", Packed<double>(data));
+  }
+  std::vector<std::string> numbers;
+  for (const double item : data) numbers.push_back(PythonNumber(item));
+  return "[" + Join(numbers, ", ") + "]";
+}
+
 // An epilogue has few threads, so functions of tens of instructions are faster in a separate kernel.
 constexpr size_t kMostInEpilogue = 1;
 size_t ElementaryFunctions(const std::string& text) {
@@ -578,7 +599,7 @@ class Writer {
   }
 
   Status WriteOpening() {
-    Json opening = Json::array(), weights = Json::array();
+    Json opening = Json::array(), weights = Json::array(), constants = Json::array();
     const size_t count = graph_.inputs().size();
     opening.push_back(fmt::format("if len(inputs) != {}:", count));
     opening.push_back("    raise _Unsupported(\"the number of arguments differs from the task's\")");
@@ -596,11 +617,12 @@ class Writer {
       if (known.kind == graph::ValueKind::kInput)
         return Error{ErrorKind::kInvalid, "an input is not among the arguments"};
       if (known.kind == graph::ValueKind::kConstant && known.has_data) {
-        std::vector<std::string> data;
-        for (const double item : known.data) data.push_back(PythonNumber(item));
-        opening.push_back(fmt::format(
-            "{} = _constant({}, [{}], {}, torch.{}, {}.device)", name, static_cast<int>(value),
-            Join(data, ", "), PythonShape(known.type.shape), graph::NameOf(known.type.dtype), checked[0]));
+        constants.push_back({{"number", static_cast<int>(value)},
+                             {"shape", PythonShape(known.type.shape)},
+                             {"dtype", graph::NameOf(known.type.dtype)},
+                             {"data", ConstantText(known.data)}});
+        opening.push_back(
+            fmt::format("{} = _constant{}({}.device)", name, static_cast<int>(value), checked[0]));
         continue;
       }
       if (known.name.empty()) return Error{ErrorKind::kInvalid, "a large constant is made in forward"};
@@ -611,6 +633,7 @@ class Writer {
     names.insert(names.end(), fixed_names_.begin(), fixed_names_.end());
     out_.values["opening"] = opening;
     out_.values["weights"] = weights;
+    out_.values["constants"] = constants;
     out_.values["checked"] = Join(checked, ", ") + ",";
     out_.values["names"] = Join(names, ", ");
     return Ok();
