@@ -33,7 +33,8 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
   inputs.why_no_graph = GetString(json, "why_no_graph");
   if (inputs.graph != nullptr && GetBool(json, "counts_from_graph"))
     HONE_RETURN_IF_ERROR(TakeGraphFacts(*inputs.graph, {}, &inputs.card));
-  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")), GetBool(json, "tf32"));
+  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")),
+           {GetBool(json, "tf32"), GetBool(json, "matmul_tf32")});
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
   HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts,
                                                                      inputs.graph.get(), WhyNoGraph(inputs)));
