@@ -551,7 +551,7 @@ def table(options):
         text += [line.markdown() for line in mine]
     head = ["# KernelBench's tasks on one H200 (`bench/kernelbench_survey.py`)", "",
             "This is the survey, not the judge: every proposal of the expert, compared with float64 and timed beside eager and a CUDA graph of it (no torch.compile), one draw of inputs. The best recipe is the fastest whose error is within the",
-            "judge's limit and whose %d repeats are equal bit by bit. \"Of the floor\": the least time by bytes and FLOPs (TF32 where PyTorch may use it) over the time. A task for which nothing was right or faster counts as 1.0." % REPEATS]  # fmt: skip
+            "judge's limit and whose %d repeats are equal bit by bit. \"Of the floor\": the least time by bytes and FLOPs (docs/GRAPH.md, Cost) over the time. A task for which nothing was right or faster counts as 1.0." % REPEATS]  # fmt: skip
     if rate:
         head.append("A copy of 4 GB reached %.2f TB/s in the same run (read and written)." % rate)
     print("\n".join(head + text))
