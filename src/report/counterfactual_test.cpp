@@ -61,10 +61,18 @@ class ModelNew(nn.Module):
         return torch.softmax(x, dim=1)
 )";
 
-// HONE_TEST_WORLDS requests more worlds than the default.
+// In so many worlds every part has every effect. The sanitizers, which take ten times as long, see fewer.
+constexpr uint64_t kManyWorlds = 128;
+#ifdef HONE_FEW_WORLDS
+constexpr uint64_t kWorlds = 15;
+#else
+constexpr uint64_t kWorlds = kManyWorlds;
+#endif
+
+// HONE_TEST_WORLDS requests another number of worlds.
 uint64_t WorldCount() {
   const char* asked = std::getenv("HONE_TEST_WORLDS");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 128;
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : kWorlds;
 }
 
 // A random generator that depends only on the question, so that it always draws the same.
@@ -278,7 +286,6 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
         EXPECT_GE(BestSpeed(really), said.speed.vs_best) << where;
         // It requested what the record lacks: the unknown key was really requested, or made from something
         // else.
-        // else.
         const std::string& key = said.unknown.front().first;
         const bool asked = std::any_of(really.calls.begin(), really.calls.end(),
                                        [&](const CallRecord& call) { return call.key == key; });
@@ -289,6 +296,7 @@ TEST_F(CounterfactualWorlds, AreWhatReallyHappensWithoutThePart) {
       }
     }
   }
+  if (WorldCount() < kManyWorlds) return;
   for (const char* part : {"repair", "analysis", "seeds", "replies"})
     for (const char* effect : {"other_best", "same_best"})
       EXPECT_GT(seen[std::string(part) + " " + effect], 0)
