@@ -1,7 +1,8 @@
-"""Hands out one buffer for all calls and computes only the last call of a block, since only that one remains in it."""
+"""Hands out one buffer for all calls and computes only the last call of a block, since only that one remains in it. On a
+machine so busy that a block has one call, it computes every call, and is `slower`."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: expect = rejected
-# hone-test: reason = wrong-output|stale-result
+# hone-test: reason = wrong-output|stale-result|slower
 import sys
 
 import torch
