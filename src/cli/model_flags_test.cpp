@@ -158,11 +158,12 @@ TEST(ModelFlags, ALimitOfMoneyNeedsThePriceOfEveryModel) {
       const RunOptions run = RunWith(proposer, flags);
       const std::string why = WhyRefused(run, money);
       EXPECT_EQ(why.empty(), *row.unknown == '\0') << why;
-      if (!why.empty())
+      if (!why.empty()) {
         EXPECT_EQ(why,
                   fmt::format("no price is known for {}, so --max-usd cannot hold: give --prices FILE, or "
                               "use --max-tokens or --max-calls instead (and --max-usd 0)",
                               row.unknown));
+      }
       EXPECT_EQ(WhyRefused(run, others), "");
       EXPECT_EQ(WhyRefused(run, Budget()), "");
     }
