@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "model/replies.h"
 #include "model/tunables.h"
+#include "pipeline/mending.h"
 #include "pipeline/prompt_facts.h"
 #include "pipeline/spine.h"
 #include "store/record_io.h"
@@ -299,7 +300,13 @@ Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive(StepOf(key)));
   const int before = Uses(archive, parent.key, Operator::kTune);
   const Result<std::vector<Tunable>> tunables = ReadTunables(parent.source);
-  const bool declares = tunables.ok() && !tunables->empty() && parent.phase != "tuned";
+  bool is_tuned = parent.phase == "tuned";
+  if (parent.phase == kMendedPhase) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> failed,
+                          recorder_.store().Candidate(recorder_.run().id, parent.parent_key));
+    is_tuned = failed && failed->phase == "tuned";
+  }
+  const bool declares = tunables.ok() && !tunables->empty() && !is_tuned;
   const int stage = before - (declares ? 1 : 0);
   if (stage < 0) {
     HONE_RETURN_IF_ERROR(Search(parent, key));

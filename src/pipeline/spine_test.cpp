@@ -335,6 +335,48 @@ TEST_F(SpineTest, WhatHasOneRightAnswerIsMendedBeforeAModelIsAsked) {
   EXPECT_EQ(judge_.judged.size(), judged);
 }
 
+// An earlier run whose best candidate fails here, because it lacks an import.
+void SaveRunToInheritFrom(RunStore& store, RunRecord earlier) {
+  earlier.name = "earlier";
+  earlier.id = *store.AddRun(earlier);
+  CandidateRecord one;
+  one.run_id = earlier.id;
+  one.key = "seed1";
+  one.phase = "seed";
+  one.source = ReplaceAll(ReplaceAll(Mendable("crashed", "accepted 3"), "```python\n", ""), "```\n", "");
+  one.verdict = "accepted";
+  one.reason = "faster";
+  one.vs_best = 4;
+  ASSERT_TRUE(store.SaveCandidate(one).ok());
+}
+
+TEST_F(SpineTest, WhatIsInheritedIsMendedBeforeAModelIsAsked) {
+  SaveRunToInheritFrom(*store_, run_);
+  options_.seed_from = {"earlier"};
+  options_.tuning = false;
+  Reply("seed", CandidateText("accepted 2.0"));
+  EXPECT_EQ(Run().best->key, "from.earlier.seed1.mended");
+  EXPECT_THAT(Keys(),
+              ElementsAre("from.earlier.seed1:crashed", "from.earlier.seed1.mended:faster", "seed0:faster"));
+  EXPECT_EQ((*store_->Candidate(run_.id, "from.earlier.seed1.mended"))->parent_key, "from.earlier.seed1");
+  const size_t judged = judge_.judged.size();
+  Run();
+  EXPECT_EQ(judge_.judged.size(), judged);
+}
+
+TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionInheritedAndLeft) {
+  SaveRunToInheritFrom(*store_, run_);
+  options_.seed_from = {"earlier"};
+  options_.tuning = false;
+  judge_.mends = false;
+  Reply("seed", CandidateText("accepted 2.0"));
+  EXPECT_EQ(Run().best->key, "seed0");
+  const std::vector<std::string> keys = Keys();
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->key, "seed0");
+  EXPECT_EQ(Keys(), keys);
+}
+
 TEST_F(SpineTest, WhatAStepOfTheSearchMakesIsMendedBeforeAModelIsAsked) {
   options_.search = "population";
   options_.patience = 1;
@@ -540,6 +582,42 @@ TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
   ASSERT_TRUE(tuned);
   EXPECT_EQ(tuned->title, "BLOCK=64");
   EXPECT_GE(judge_.looks, 4);
+}
+
+// With the numbers that look fastest, it lacks an import.
+std::string MendableWhenTuned() {
+  const std::string text =
+      CandidateText("accepted 3", std::string(kTunable) + "# fate at 64: crashed\n# mended: accepted 4\n");
+  return ReplaceAll(text, "return x\n", "return x * math.pi\n");
+}
+
+TEST_F(SpineTest, WhatTuningMakesIsMendedBeforeAModelIsAsked) {
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", MendableWhenTuned());
+  Reply("stage_block", CandidateText("accepted 1.5"));
+  Reply("stage_memory", CandidateText("accepted 1.5", "# another\n"));
+  EXPECT_EQ(Run().best->key, "tune.grid.tuned1.mended");
+  EXPECT_EQ((*store_->Candidate(run_.id, "tune.grid.tuned1"))->reason, "crashed");
+  EXPECT_THAT(Decisions(), testing::HasSubstr("stage grid: tune.grid.tuned1.mended is the best so far"));
+  EXPECT_EQ((*store_->Candidate(run_.id, "tune.block"))->parent_key, "tune.grid.tuned1.mended");
+  EXPECT_EQ(store_->Calls(run_.id)->size(), 4u);
+  const size_t judged = judge_.judged.size();
+  Run();
+  EXPECT_EQ(judge_.judged.size(), judged);
+}
+
+TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionTunedAndLeft) {
+  judge_.mends = false;
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", MendableWhenTuned());
+  Reply("stage_block", CandidateText("accepted 1.5"));
+  Reply("stage_memory", CandidateText("accepted 1.5", "# another\n"));
+  EXPECT_EQ(Run().best->vs_best, 3);
+  const std::vector<std::string> keys = Keys();
+  EXPECT_THAT(keys, testing::Contains("tune.grid.tuned1:crashed"));
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->vs_best, 3);
+  EXPECT_EQ(Keys(), keys);
 }
 
 TEST_F(SpineTest, APersistentKernelIsNotTuned) {
