@@ -419,12 +419,13 @@ Result<Json> Spine::FailedFacts(const SearchArchive& archive) {
 // archive from which the step was chosen, so that a step repeated after a kill makes the same request.
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive(FirstOfGroup(number)));
+  const double floor_us = GetNumber(context_.card, "floor_us");
   const auto row = [&](const ArchiveMember& member) -> Result<Json> {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> one,
                           recorder_.store().Candidate(recorder_.run().id, member.key));
     if (!one) return Json(nullptr);
     HONE_ASSIGN_OR_RETURN(const std::string what, DescriptionOf(*one));
-    return Json({{"kind", member.kind}, {"result", ResultFacts(*one)}, {"what", what}});
+    return Json({{"kind", member.kind}, {"result", ReachedFacts(*one, floor_us)}, {"what", what}});
   };
   Json others = Json::array();
   Json tried = Json::array();
@@ -435,7 +436,6 @@ Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
     others.push_back(std::move(other));
   }
   Json facts = {{"others", others}};
-  const double floor_us = GetNumber(context_.card, "floor_us");
   if (floor_us > 0) facts["floor"] = HumanSeconds(floor_us * 1e-6);
   if (choice.op == Operator::kRestart) {
     HONE_ASSIGN_OR_RETURN(facts["failed"], FailedFacts(archive));
