@@ -101,6 +101,7 @@ std::string WhyFollowingEnds(const std::vector<RecordedStep>& follow, int next,
 }  // namespace
 
 Status Spine::Population() {
+  HONE_RETURN_IF_ERROR(SayThatTheSearchBegins());
   // A model that plays a recording counts earlier requests. Finished steps are skipped below.
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls,
                         recorder_.store().CallSummaries(recorder_.run().id));
@@ -140,6 +141,16 @@ Status Spine::Population() {
     for (const auto& [number, choice] : group)
       if (!ended(number)) HONE_RETURN_IF_ERROR(EndStep(number, choice));
   }
+}
+
+// Once, where a run without a search would have ended.
+Status Spine::SayThatTheSearchBegins() {
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                        recorder_.store().Decisions(recorder_.run().id));
+  const bool has_begun = std::any_of(decisions.begin(), decisions.end(),
+                                     [](const DecisionRecord& one) { return StepOf(one.key) > 0; });
+  if (!has_begun) recorder_.Say("the opening is over; " + HowSearchGoesOn(options_));
+  return Ok();
 }
 
 const RecordedStep* Spine::RecordedAs(int number) const {

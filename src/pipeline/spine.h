@@ -96,6 +96,7 @@ class Spine {
   Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
 
   // The search after the opening (population_stage.cpp).
+  Status SayThatTheSearchBegins();
   Result<SearchArchive> ReadArchive(int before_step);
   // Null where no recording is followed, or it has no such step.
   const RecordedStep* RecordedAs(int number) const;

@@ -24,7 +24,7 @@ from pipeline_house import (ACCEPTED, CANNOT, INTERRUPTED, QUICK, REJECTED, ROOT
                             require, require_equal, wait_for)
 
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
-ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
+ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning", "--search", "classic")
 
 
 def program(house, name, text):
@@ -266,7 +266,7 @@ def two_processes_one_store(house):
     """several processes write to one store and others read it: no row is lost, none is doubled"""
     seconds = house.options.store_seconds
     # The reply is the call's own key, which is not a file: many rows from many threads, and nothing to judge.
-    flags = ("--proposer", "exec:printenv HONE_CALL_KEY", *QUICK, "--seeds", "32", "--repairs", "2", "--no-tuning", "--no-analysis", "-q")
+    flags = ("--proposer", "exec:printenv HONE_CALL_KEY", *QUICK, "--seeds", "32", "--repairs", "2", "--no-tuning", "--no-analysis", "--search", "classic", "-q")
     deadline = time.monotonic() + seconds
     finished, complaints = [], []
 
