@@ -56,14 +56,19 @@ for line in sys.stdin:
 '''
 
 
+def judged_again(text):
+    """The second judgement of the winner is timed afresh in each run. Its figure differs, and on a busy machine its verdict may be open."""
+    return re.sub(r"(judged again with other seeds: )(accepted|inconclusive|right), .*", r"\1stays", text)
+
+
 def story(run):
-    """What a disturbed run and an undisturbed one have in common: all but times and the sources of verdicts."""
+    """What a disturbed run and an undisturbed one have in common: all but times, the sources of verdicts and the figures of the second judgement."""
     return {
         "status": run.status, "result": run.result, "outcome": run.outcome, "best": run.best_key, "vs_best": run.vs_best,
         "calls": {key: (row["call_type"], row["status"], row["reply"], row["completion_tokens"]) for key, row in run.calls.items()},
         "candidates": {key: (row["phase"], row["parent_key"], row["other_parent_key"], row["source"], row["verdict"], row["reason"], row["vs_best"])
                        for key, row in run.candidates.items()},
-        "decisions": {key: (row["phase"], row["text"]) for key, row in run.decisions.items()},
+        "decisions": {key: (row["phase"], judged_again(row["text"]) if row["phase"] == "confirm" else row["text"]) for key, row in run.decisions.items()},
     }
 
 
