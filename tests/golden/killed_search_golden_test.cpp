@@ -32,7 +32,7 @@ using namespace search_world;
 // For each of the searches; together more than fifty.
 constexpr int kKills = 9;
 // A world in which the searches come to all that they are asked for below.
-constexpr uint64_t kWorldSeed = 15;
+constexpr uint64_t kWorldSeed = 14;
 
 uint64_t KillSeed() {
   const char* given = std::getenv("HONE_KILL_SEED");
