@@ -73,8 +73,10 @@ def story(run):
 
 
 def step_of(key):
-    """12 for "gen12.improve" and "gen12.end", 0 for the opening."""
-    found = re.match(r"gen(\d+)", key)
+    """12 for "gen12.improve", "gen12.end" and "profile:gen12.improve", 0 for the opening. The winner is judged again after all steps."""
+    if key.startswith("confirm:"):
+        return CALLS
+    found = re.search(r"(?:^|:)gen(\d+)", key)
     return int(found.group(1)) if found else 0
 
 
@@ -231,6 +233,8 @@ def expert_improved(house):
     outcome = house.optimize(task, "expert+exec:" + program, "--seeds", "0", "--max-calls", "1", "--no-tuning", "--search-seed", "3",
                              "--out", house.folder / "run")
     run = house.last()
+    require("the opening is over; the search goes on and ends after 24 steps in a row without a gain of 1% (--patience) or when the budget (1 call) is spent" in
+            " ".join((outcome.out + outcome.err).split()), "it does not say what ends the search:\n" + outcome.err[-1500:])
     require_equal([key for key in run.calls], ["gen1.improve"], "calls")
     made = run.candidates["gen1.improve"]
     parent = run.candidates[made["parent_key"]]
