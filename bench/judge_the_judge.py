@@ -1,16 +1,16 @@
-"""The judge judged: PyTorch against itself, many sittings. Every verdict should be no_difference or inconclusive. The
+"""The judge judged: PyTorch against itself, many times. Every verdict should be no_difference or inconclusive. The
 spread of vs_best is what the judge cannot see.
 
   bench/judge_the_judge.py --hone build/release/hone --task tasks/small_gru.py --times 40 [--target cpu|cuda]
   bench/judge_the_judge.py --load 2                     two processes spin beside it: a busy machine
   bench/judge_the_judge.py --compile-against-itself     the candidate is torch.compile of the reference
   bench/judge_the_judge.py --series quiet,loaded --log judge.jsonl [--minutes 15]
-      PyTorch and torch.compile against themselves, on a quiet machine and with every core busy: 40 sittings of each, then a table. Every verdict is
+      PyTorch and torch.compile against themselves, on a quiet machine and with every core busy: 40 verdicts on each, then a table. Every verdict is
       added to the log at once; the same command goes on where an earlier one was stopped.
 
-A sitting is one verdict on a candidate in processes of its own. `--per-process` sittings share a hone process, which saves the preparation of the reference. They share
+Each verdict is on a candidate in processes of its own. `--per-process` verdicts share a hone process, which saves the preparation of the reference. They share
 the inputs of the trials and the two interpreters that the processes of the two sides are forked from, and therefore their layout in memory. Verdicts
-of one hone process are thus alike by a little (bench/README.md has an example): eight hone processes of five say less about the reference's side than forty. Exit code 1 when a sitting accepted or accused the
+of one hone process are thus alike by a little (bench/README.md has an example): eight hone processes of five say less about the reference's side than forty. Exit code 1 when a verdict accepted or accused the
 candidate, or when fewer than 95% came out as no_difference or inconclusive.
 """
 
@@ -144,7 +144,7 @@ class Spinners:
 # What torch.compile writes lies in a folder that all copies share, which a sandbox would not let them see.
 SERIES = {
     "eager": ("tasks/small_gru.py", None, ["--compile", "never"]),
-    "compile": ("bench/tasks/small_rms_norm.py", "torch.compile", ["--compile", "always", "--sandbox", "none"]),
+    "compile": ("bench/tasks/small_activation_chain.py", "torch.compile", ["--compile", "always", "--sandbox", "none"]),
 }
 
 
@@ -166,7 +166,7 @@ def run_series(arguments):
                     done.append({"series": name, **tell(record)})
                     with log.open("a") as file:
                         file.write(json.dumps(done[-1]) + "\n")
-    print("| candidate, machine | sittings | no_difference | inconclusive | slower | accepted | accused | vs_best: median, range | seconds: median |\n|---|---|---|---|---|---|---|---|---|")
+    print("| candidate, machine | verdicts | no_difference | inconclusive | slower | accepted | accused | vs_best: median, range | seconds: median |\n|---|---|---|---|---|---|---|---|---|")
     bad = False
     for kind, machine in wanted:
         rows = [one for one in done if one["series"] == "%s, %s" % (kind, machine)]
@@ -186,7 +186,7 @@ def main():
     parser.add_argument("--hone", default=str(ROOT / "build/release/hone"))
     parser.add_argument("--task", default="tasks/small_gru.py")
     parser.add_argument("--target", default="cpu")
-    parser.add_argument("--times", type=int, default=40, help="sittings")
+    parser.add_argument("--times", type=int, default=40, help="verdicts")
     parser.add_argument("--per-process", type=int, default=1, help="verdicts per hone process")
     parser.add_argument("--load", type=int, default=0, help="processes that spin beside the judge")
     parser.add_argument("--graph", action="store_true", help="the candidate is a CUDA graph of the reference")
@@ -216,7 +216,7 @@ def main():
                 tell(record)
     counts = collections.Counter(map(said, records))
     speeds = [record["speedup"] for record in records if record["speedup"]]
-    print("%s on %s, %d sittings, %d processes spinning on %d cores" % (task.stem, arguments.target, len(records), arguments.load, os.cpu_count()))
+    print("%s on %s, %d verdicts, %d processes spinning on %d cores" % (task.stem, arguments.target, len(records), arguments.load, os.cpu_count()))
     print("  " + ", ".join("%s %d" % pair for pair in counts.most_common()))
     if speeds:
         ratios = [speed["vs_best"] for speed in speeds]

@@ -25,12 +25,10 @@ import sys
 import tarfile
 import time
 
+from kernelbench_tasks import order
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 GRACE_S = 90  # that a run may take to stop by itself
-
-
-def order(text):
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", text)]
 
 
 class Task:

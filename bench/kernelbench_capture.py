@@ -6,12 +6,7 @@ Exit code 1 when a task that has no graph is not declined with a sentence.
 """
 
 import argparse
-import importlib.util
-import os
 import pathlib
-import pickle
-import re
-import signal
 import sys
 import time
 
@@ -20,21 +15,14 @@ import torch
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "worker"))
 import hone_graph
+from kernelbench_tasks import apart, build, capture_one, load, tasks_of
 from torch._subclasses.fake_tensor import FakeTensorMode
-
-
-def order(path):
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(path))]
 
 
 def built(path):
     """The task's module and inputs."""
-    spec = importlib.util.spec_from_file_location("task", path)
-    task = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(task)
-    given = task.get_init_inputs()
-    model = task.Model(**given[1]) if len(given) == 2 and isinstance(given[1], dict) and not given[0] else task.Model(*given)
-    return model.eval(), task.get_inputs()
+    task = load(path)
+    return build(task, task.Model), task.get_inputs()
 
 
 def capture(path):
@@ -50,27 +38,12 @@ def capture(path):
             return len(hone_graph.capture(*built(path))["nodes"])
 
 
-def apart(path, seconds):
-    """(nodes, None) or (None, sentence, whether Hone said it), from a process of its own: a task may change torch, run for long or fail hard."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(seconds)
-        os.close(reader)
-        try:
-            answer = (capture(path), None, True)
-        except hone_graph.Declined as error:
-            answer = (None, str(error), True)
-        except BaseException as error:
-            answer = (None, "%s: %s" % (type(error).__name__, str(error).split("\n")[0]), False)
-        with os.fdopen(writer, "wb") as out:
-            pickle.dump(answer, out)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as source:
-        text = source.read()
-    os.waitpid(child, 0)
-    return pickle.loads(text) if text else (None, "it took more than %d s, or its process died" % seconds, False)
+def attempt(path):
+    """(nodes, None) or (None, the sentence with which Hone declines the task)."""
+    try:
+        return capture(path), None
+    except hone_graph.Declined as error:
+        return None, str(error)
 
 
 def main():
@@ -81,16 +54,16 @@ def main():
     parser.add_argument("--md", type=pathlib.Path, help="a table of the tasks without a graph")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    tasks = sorted((p for p in options.folder.rglob("*.py") if options.only in str(p) and "class Model" in p.read_text()), key=order)
+    tasks = tasks_of(options.folder, lambda path: options.only in path)
     begun, lacking, unsaid = time.time(), [], 0
-    with torch.no_grad():  # what torch.export imports for its first graph, once for all processes
-        hone_graph.capture(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()).eval(), [torch.rand(2, 2)])
+    capture_one()
     for path in tasks:
         name = str(path.relative_to(options.folder))
-        nodes, why, said = apart(path, options.seconds)
+        answer, trouble = apart(lambda: attempt(path), options.seconds)
+        nodes, why = answer or (None, trouble)
         if why:
             lacking.append((name, why))
-            unsaid += not said
+            unsaid += trouble is not None
         print("%s  %s" % (name, why or "%d nodes" % nodes), flush=True)
     print("%d of %d tasks are captured, %.0f s" % (len(tasks) - len(lacking), len(tasks), time.time() - begun))
     if options.md:

@@ -19,12 +19,10 @@ import argparse
 import contextlib
 import fcntl
 import gc
-import importlib.util
 import json
 import math
 import os
 import pathlib
-import pickle
 import re
 import signal
 import subprocess
@@ -35,6 +33,8 @@ import warnings
 
 import torch
 
+from kernelbench_tasks import apart, build, capture_one, load, order, tasks_of
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 DEVICE = "cuda"
 CEILINGS = {"memory_bytes_per_s": 4.3e12, "cache_bytes_per_s": 8e12, "float64_flops_per_s": 6e13, "float32_flops_per_s": 5.1e13, "tf32_flops_per_s": 4e14, "bfloat16_flops_per_s": 7.9e14, "float16_flops_per_s": 7.9e14}  # of an H200, for floors
@@ -42,23 +42,6 @@ MACHINE = {"cores": 16, "threads": 16, "sm": 90, "torch": "2.11.0", "nvcc": True
 LEFT_OUT = ("triton/", "library/compile", "library/cuda_graph", "library/tf32")  # no kernels, or a baseline here
 SAMPLES = 2  # of a batch that are computed in float64
 REPEATS = 10
-
-
-def order(path):
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", str(path))]
-
-
-def load(path, name):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def build(task, module_class):
-    given = task.get_init_inputs() if hasattr(task, "get_init_inputs") else []
-    named = len(given) == 2 and isinstance(given[1], dict) and not given[0]
-    return (module_class(**given[1]) if named else module_class(*given)).eval()
 
 
 # ---- prepare: on a machine without a GPU
@@ -82,7 +65,7 @@ def captured(path):
     from torch._subclasses.fake_tensor import FakeTensorMode
 
     found = {"why_no_graph": "", "card": {}}
-    task = load(path, "task")
+    task = load(path)
 
     def attempt(real):
         scope = contextlib.nullcontext() if real else FakeTensorMode(allow_non_fake_inputs=True)
@@ -120,46 +103,22 @@ def captured(path):
     return found
 
 
-def apart(work, seconds):
-    """The answer of `work` from a process of its own, or a sentence."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(seconds)
-        os.close(reader)
-        try:
-            answer = work()
-        except BaseException as error:
-            answer = "%s: %s" % (type(error).__name__, str(error).split("\n")[0])
-        with os.fdopen(writer, "wb") as out:
-            pickle.dump(answer, out)
-        os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as source:
-        text = source.read()
-    os.waitpid(child, 0)
-    return pickle.loads(text) if text else "it took more than %d s, or its process died" % seconds
-
-
 def prepare(options):
     sys.path.insert(0, str(ROOT / "worker"))
     import hone_card  # noqa: F401  once for all processes
-    import hone_graph
 
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    with torch.no_grad():  # what torch.export imports for its first graph
-        hone_graph.capture(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()).eval(), [torch.rand(2, 2)])
-    paths = sorted((p for p in options.folder.rglob("*.py") if re.search(options.only, str(p)) and "class Model" in p.read_text()), key=order)
-    for path in paths:
+    capture_one()
+    for path in tasks_of(options.folder, re.compile(options.only).search):
         folder = options.dir / ("%s_%s" % (path.parent.name, path.stem))
         kept = folder / "inputs.json"
         if kept.exists() and not options.again:
             inputs = json.loads(kept.read_text())
         else:
-            found = apart(lambda: captured(path), 240)
-            if isinstance(found, str):
-                found = {"why_no_graph": found, "card": {}}
+            found, why = apart(lambda: captured(path), 240)
+            if why:
+                found = {"why_no_graph": why, "card": {}}
             folder.mkdir(parents=True, exist_ok=True)
             inputs = {"device": "cuda", "target": "cuda", "counts_from_graph": True, "tf32": True, "ceilings": CEILINGS, "facts": found["card"], **found}
         inputs.update(machine=MACHINE, task=str(path))
@@ -308,7 +267,7 @@ def candidates(folder):
 
 def warm(folder, options):
     """Every proposal once, for its kernels."""
-    task = load(folder / "task.py", "task")
+    task = load(folder / "task.py")
     with torch.no_grad():
         inputs = drawn(task)
         for recipe, path, _ in candidates(folder):
@@ -326,7 +285,7 @@ def warm(folder, options):
 def measure(folder, options, ready):
     sheet = Sheet(options.results, folder.name)
     torch.zeros(1, device=DEVICE)
-    task, files = load(folder / "task.py", "task"), []
+    task, files = load(folder / "task.py"), []
     for recipe, path, about in candidates(folder):
         if not re.search(options.recipes, recipe):
             continue
@@ -592,7 +551,7 @@ def table(options):
         text += [line.markdown() for line in mine]
     head = ["# KernelBench's tasks on one H200 (`bench/kernelbench_survey.py`)", "",
             "This is the survey, not the judge: every proposal of the expert, compared with float64 and timed beside eager and a CUDA graph of it (no torch.compile), one draw of inputs. The best recipe is the fastest whose error is within the",
-            "judge's limit and whose %d repeats are equal bit by bit. \"Of the floor\": the least time by bytes and FLOPs (TF32 where PyTorch may use it) over the time. A task for which nothing was right or faster counts as 1.0." % REPEATS]  # fmt: skip
+            "judge's limit and whose %d repeats are equal bit by bit. \"Of the floor\": the least time by bytes and FLOPs (docs/GRAPH.md, Cost) over the time. A task for which nothing was right or faster counts as 1.0." % REPEATS]  # fmt: skip
     if rate:
         head.append("A copy of 4 GB reached %.2f TB/s in the same run (read and written)." % rate)
     print("\n".join(head + text))

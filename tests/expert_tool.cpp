@@ -1,6 +1,7 @@
 // Runs only the embedded expert, for tests: expert_tool INPUTS.json FOLDER reads the arguments of
 // ProposeExpert and writes every proposal as a file, with answer.json beside them. expert_tool
-// --expand-attention reads a graph and prints it with attention as products.
+// --expand-attention reads a graph and prints it with attention as products, --fuse-attention with attention
+// as kernels.
 #include <cstdio>
 #include <iostream>
 #include <iterator>
@@ -33,7 +34,8 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
   inputs.why_no_graph = GetString(json, "why_no_graph");
   if (inputs.graph != nullptr && GetBool(json, "counts_from_graph"))
     HONE_RETURN_IF_ERROR(TakeGraphFacts(*inputs.graph, {}, &inputs.card));
-  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")), GetBool(json, "tf32"));
+  SetFloor(&inputs.card, CeilingsFromJson(GetMember(json, "ceilings")),
+           {GetBool(json, "tf32"), GetBool(json, "matmul_tf32")});
   HONE_ASSIGN_OR_RETURN(const ExpertAnswer answer, ProposeExpert(inputs));
   HONE_ASSIGN_OR_RETURN(const RecurrentPlan plan, RecognizeRecurrent(inputs.task.source, inputs.facts,
                                                                      inputs.graph.get(), WhyNoGraph(inputs)));
@@ -53,11 +55,12 @@ Status Run(const fs::path& inputs_path, const fs::path& folder) {
   return WriteFileAtomic(folder / "answer.json", DumpJson(out, 2));
 }
 
-Status ExpandAttention() {
+// Prints the graph from stdin with its attention replaced by kernels, or by products.
+Status ReplaceAttention(bool by_kernels) {
   const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   HONE_ASSIGN_OR_RETURN(const Json json, ParseJson(text));
   HONE_ASSIGN_OR_RETURN(graph::Graph graph, graph::GraphFromJson(json));
-  const int times = fused::ExpandAllAttention(graph);
+  const int times = by_kernels ? fused::FuseAllAttention(graph).count : fused::ExpandAllAttention(graph);
   HONE_RETURN_IF_ERROR(graph.Verify());
   std::cout << DumpJson(Json{{"times", times}, {"graph", graph::ToJson(graph)}}) << "\n";
   return Ok();
@@ -67,8 +70,9 @@ Status ExpandAttention() {
 }  // namespace hone
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string(argv[1]) == "--expand-attention") {
-    const hone::Status done = hone::ExpandAttention();
+  const std::string first = argc == 2 ? argv[1] : "";
+  if (first == "--expand-attention" || first == "--fuse-attention") {
+    const hone::Status done = hone::ReplaceAttention(first == "--fuse-attention");
     if (!done.ok()) std::fprintf(stderr, "%s\n", done.error().message.c_str());
     return done.ok() ? 0 : 3;
   }

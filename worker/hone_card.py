@@ -8,7 +8,7 @@ import time
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from hone_flops import flops_of, numel
+from hone_flops import flops_of, is_cudnns, numel
 from hone_wire import tensors_of
 
 
@@ -29,7 +29,7 @@ def _chain_length(name, args):
 class _Counter(TorchDispatchMode):
     def __init__(self):
         super().__init__()
-        self.operators, self.flops, self.chain = {}, 0, 0
+        self.operators, self.flops, self.cudnn_flops, self.chain = {}, 0, 0, 0
         self._depth, self._keep = {}, []
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -37,7 +37,10 @@ class _Counter(TorchDispatchMode):
         name = function.__name__.split(".")[0]
         self.operators[name] = self.operators.get(name, 0) + 1
         produced = tensors_of(out)
-        self.flops += flops_of(function, args, kwargs or {}, out)
+        flops = flops_of(function, args, kwargs or {}, out)
+        self.flops += flops
+        if is_cudnns(name):
+            self.cudnn_flops += flops
         depth = max([self._depth.get(_storage(t), 0) for t in tensors_of(list(args))] or [0])
         if not _is_view(name):
             depth += _chain_length(name, args)
@@ -159,6 +162,7 @@ def card(model, inputs):
         "output_bytes": size(tensors_of(out if not isinstance(out, torch.Tensor) else [out])),
         "operators": counter.operators,
         "flops": counter.flops,
+        "cudnn_flops": counter.cudnn_flops,
         "serial_chain": counter.chain,
         "inputs": [_shape_of(value) for value in inputs],
         "outputs": [_shape_of(value) for value in (out if isinstance(out, (tuple, list)) else [out])],

@@ -159,6 +159,12 @@ def _registry():
 
 
 _formulas = []
+_RECURRENT = ("_cudnn_rnn", "mkldnn_rnn_layer")
+
+
+def is_cudnns(name):
+    """Whether cuDNN computes the operator of this name on a GPU: convolutions and recurrent layers."""
+    return "conv" in name or name in _RECURRENT
 
 
 def flops_of(function, args, kwargs, out, registry=None):

@@ -17,7 +17,6 @@ gc.disable()  # torch's import creates only live objects, and scanning them take
 
 import ctypes
 import glob
-import hashlib
 import importlib.metadata
 import importlib.util
 import os
@@ -28,6 +27,7 @@ import traceback
 import torch
 
 import hone_clock
+import hone_inputs
 import hone_libraries
 import hone_protocol
 import hone_regions
@@ -37,9 +37,6 @@ import hone_wire
 from hone_wire import Wire, map_tensors, read_tree, tensors_of, write_tree
 
 _M_PERTURB = -6
-_SMALL_DRAW = 1 << 26  # bytes
-_SMALL_SET = 1 << 20
-_DRAWS_LOOKED_AT = 24
 _POISON = 0x7F  # every byte of memory that was never written; the parent looks for it
 
 
@@ -111,11 +108,12 @@ def _owners(inputs, model):
     return lambda tensor: owners.get(_storage(tensor))
 
 
-class Worker:
+class Worker(hone_inputs.Inputs):
     def __init__(self, role, device):
         self.role = role
         self.device = torch.device(device)
-        self.models, self.snapshots, self.inputs, self.rungs, self.wide = {}, {}, {}, {}, {}
+        super().__init__()
+        self.models, self.snapshots, self.rungs, self.wide = {}, {}, {}, {}
         self.module = None
         self.source, self.beside = None, None  # for a task; a candidate has neither
         self.watched = _watched()
@@ -123,11 +121,7 @@ class Worker:
         self.settings_before = None  # process-wide settings before the candidate's file was imported
         self.facts = {}
         self.thread_count = 0  # set by the parent; 0: not yet
-        self.writes_inputs = False  # a call has changed its inputs
-        self.first_draw, self.fixed = None, None  # tensors of get_inputs; which of them are equal in every draw
-        self.few_draws = False  # draws of get_inputs repeat
-        self.held, self.placed = hone_regions.Held(), {}  # answers that wait for the parent's memory; inputs in its memory
-        self.draws_on_device = self.device.type == "cuda"  # until get_inputs fails on the device
+        self.held = hone_regions.Held()  # answers that wait for the parent's memory
         self.clock = hone_clock.Clock(self)
         self.verbs = {name: getattr(self, name) for name in hone_protocol.WORKER}
         self.verbs.update((name, getattr(self.clock, name)) for name in hone_protocol.CLOCK)
@@ -227,15 +221,6 @@ class Worker:
             "has_stress": callable(getattr(self.module, "get_stress", None)),
         }
 
-    def _variants(self):
-        if not callable(getattr(self.module, "get_variants", None)):
-            return {}
-        variants = self.module.get_variants()
-        return variants if isinstance(variants, dict) else {str(i): v for i, v in enumerate(variants)}
-
-    def _variant_names(self):
-        return [str(name) for name in self._variants()]
-
     def _init_inputs(self):
         get = getattr(self.module, "get_init_inputs", None)
         return get() if callable(get) else []
@@ -330,110 +315,7 @@ class Worker:
             torch.cuda.empty_cache()
         return {}
 
-    # Inputs
-
-    def draw_inputs(self, seed, variant=None, slot=None):
-        """Draws the task's own inputs under a secret seed, on the device if the task's code supports that, because drawing a gigabyte on one host
-        core takes too long."""
-        made = None
-        if self.draws_on_device and hasattr(torch.device, "__enter__"):
-            try:
-                with self.device:
-                    made = self._draw(seed, variant)
-            except Exception:  # numpy, a generator on the host, too little memory: draw on the host instead
-                self.draws_on_device = False
-        if made is None:
-            made = self._draw(seed, variant)
-        if self.source is not None:
-            made = hone_task.check_inputs(self.source, made, self.models.get(slot))
-        return list(made)
-
-    def _draw(self, seed, variant):
-        self.seed(seed)
-        if not variant:
-            return self.module.get_inputs()
-        made = self._variants()[variant]
-        return made() if callable(made) else made
-
-    def make_inputs(self, message, descriptors):
-        """Makes the task's own inputs under a secret seed, changed for a stress regime if requested."""
-        made = self.draw_inputs(message["seed"], message.get("variant"), message["slot"])
-        if message.get("regime"):
-            import hone_stress
-
-            generator = torch.Generator().manual_seed(message["seed"])
-            if callable(getattr(self.module, "get_stress", None)):
-                import copy
-
-                changed = self.module.get_stress(message["regime"], copy.deepcopy(self.models[message["slot"]]), made)
-                made = made if changed is None else list(changed)
-            else:
-                more = self._further_draws(message, made)
-                made = hone_stress.change_inputs(made, generator, message.get("draw", "wide"), message["regime"], more, self.fixed or ())
-        rare = False
-        if message.get("change"):
-            import hone_stress
-
-            made = hone_stress.transform_inputs(message["change"], made, message.get("output_shapes", []), self.models[message["slot"]])
-            if made is None:
-                return {}
-            rare = message["change"] in hone_stress.RARE
-        if message.get("near"):
-            import hone_nature
-
-            generator = torch.Generator().manual_seed(message["near"])
-            made = map_tensors(made, lambda tensor: hone_nature.near(tensor, generator))
-        inputs = map_tensors(made, lambda t: t.to(self.device))
-        if rare:
-            self.restore(message["slot"])
-            self.seed(message["seed"])
-            if not hone_stress.stays_finite(self.models[message["slot"]], map_tensors(inputs, torch.clone)):
-                return {}
-        self.inputs[message["inputs"]] = inputs
-        if message["inputs"].startswith("default#"):
-            self._note_fixed(tensors_of(list(inputs)))
-        if message["inputs"] == "default#2":
-            self.few_draws = self._has_few_draws(message, inputs)
-        return {**self._fixed_leaves(), "tree": self.hold().add(inputs) if message.get("hold") else write_tree(made, descriptors[0])}
-
-    def _note_fixed(self, tensors):
-        """Records which tensors are equal in all draws of get_inputs so far."""
-        if self.first_draw is None or [t.shape for t in tensors] != [t.shape for t in self.first_draw]:
-            self.fixed = None if self.first_draw is None else set()
-            self.first_draw = self.first_draw or tensors
-            return
-        alike = {at for at, (one, first) in enumerate(zip(tensors, self.first_draw)) if one is not first and torch.equal(one, first)}
-        self.fixed = alike if self.fixed is None else self.fixed & alike
-
-    def _fixed_leaves(self):
-        """The equal tensors for the parent: all of them, and those whose values could be processed before the clock starts."""
-        import hone_nature
-
-        if self.few_draws:
-            everything = list(range(len(self.first_draw)))
-            return {"fixed": everything, "telling": everything}
-        if not self.fixed:
-            return {}
-        return {"fixed": sorted(self.fixed), "telling": [at for at in sorted(self.fixed) if hone_nature.is_telling(self.first_draw[at])]}
-
-    def _has_few_draws(self, message, inputs):
-        """Whether get_inputs produces so few different inputs that two of several draws are equal, so that answers could be cached by content."""
-        if sum(t.numel() * t.element_size() for t in tensors_of(list(inputs))) > _SMALL_SET:
-            return False
-        seen = set()
-        for more in range(_DRAWS_LOOKED_AT):
-            drawn = self.draw_inputs((message["seed"] + 1000 + more) % (1 << 63), slot=message["slot"])
-            content = hashlib.sha1()
-            for tensor in tensors_of(drawn):
-                content.update(hone_wire.raw_bytes(hone_wire.to_host(tensor)))
-            seen.add(content.digest())
-        return len(seen) < _DRAWS_LOOKED_AT and any(tensor.numel() for tensor in tensors_of(list(inputs)))
-
-    def _further_draws(self, message, made):
-        """More draws of get_inputs if they are small, because several draws show the kind of a tensor better than one."""
-        if sum(t.numel() * t.element_size() for t in tensors_of(list(made))) > _SMALL_DRAW:
-            return []
-        return [self.draw_inputs(message["seed"] + more, message.get("variant"), message["slot"]) for more in (1, 2)]
+    # Answers that wait for memory
 
     def hold(self):
         """Keeps tensors. The parent learns their sizes now and requests the values (`fetch`) next."""
@@ -448,20 +330,6 @@ class Worker:
         region.release()
         if message.get("trim") and self.device.type == "cuda":
             torch.cuda.empty_cache()  # a float64 run leaves gigabytes in the allocator that the other process may need
-        return {}
-
-    def put_inputs(self, message, descriptors):
-        name = message["inputs"]
-        if message.get("in_place") and name in self.placed and not descriptors:
-            self.inputs[name] = self.placed[name].update(message["tree"])
-        elif "bytes" in message:
-            placed = hone_regions.Placed(hone_regions.open_region(message, descriptors[0]), message["tree"], self.device)
-            self.placed[name], self.inputs[name] = placed, placed.tree
-        elif message.get("in_place") and name in self.inputs:
-            self.inputs[name] = hone_wire.overwrite_tree(self.inputs[name], message["tree"], descriptors[0], self.device)
-        else:
-            self.inputs[name] = read_tree(message["tree"], descriptors[0], self.device)
-        self.synchronize()
         return {}
 
     # Stress
@@ -535,11 +403,6 @@ class Worker:
             a = torch.randn(4096, 4096, device=self.device, dtype=torch.half)
             for _ in range(30):
                 a = torch.mm(a, a).clamp_(-1, 1)
-
-    def inputs_of(self, name, fresh=False):
-        """Inputs for a call. A module that writes into its inputs gets copies."""
-        inputs = self.inputs[name]
-        return map_tensors(inputs, lambda tensor: tensor.detach().clone()) if fresh or self.writes_inputs else inputs
 
     def run(self, message, descriptors):
         """Makes one call. Writes the outputs and, if requested, the inputs after the call."""

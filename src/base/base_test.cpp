@@ -43,6 +43,16 @@ TEST(Text, SplitsAndJoinsWithoutLosingEmptyParts) {
   EXPECT_EQ(ReplaceAll("aXbX", "X", "YX"), "aYXbYX");
 }
 
+TEST(Text, WritesBytesInBase64) {  // the examples of RFC 4648
+  EXPECT_EQ(Base64(""), "");
+  EXPECT_EQ(Base64("f"), "Zg==");
+  EXPECT_EQ(Base64("fo"), "Zm8=");
+  EXPECT_EQ(Base64("foo"), "Zm9v");
+  EXPECT_EQ(Base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(Base64("fooba"), "Zm9vYmE=");
+  EXPECT_EQ(Base64(std::string_view("\xff\0\xfe", 3)), "/wD+");
+}
+
 TEST(Text, SpeaksInHumanUnits) {
   EXPECT_EQ(HumanBytes(312), "312 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");

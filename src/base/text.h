@@ -20,6 +20,7 @@ bool StartsWith(std::string_view text, std::string_view prefix);
 bool EndsWith(std::string_view text, std::string_view suffix);
 bool Contains(std::string_view text, std::string_view part);
 std::string ReplaceAll(std::string text, std::string_view from, std::string_view to);
+std::string Base64(std::string_view bytes);
 
 // "1.5 GiB", "312 B".
 std::string HumanBytes(double bytes);

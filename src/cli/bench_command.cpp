@@ -73,15 +73,16 @@ class Bench {
     machine_ = IdentifyMachine(options_);
     judge_ = std::make_unique<SessionJudge>(task_, options_, candidates.size() > 1 || flags_.from_stdin);
     for (size_t i = 0; i < candidates.size(); ++i)
-      HONE_RETURN_IF_ERROR(InSitting(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
+      HONE_RETURN_IF_ERROR(JudgeNext(candidates[i], flags_.from_stdin || i + 1 < candidates.size()));
     if (flags_.from_stdin) HONE_RETURN_IF_ERROR(FromStdin());
     return worst_;
   }
 
  private:
-  // What one candidate did to Hone or to the reference does not end a sitting. It gets the error in place of
-  // a verdict, and the next one gets a fresh session. If that cannot be opened, the sitting ends.
-  Status InSitting(const CandidateFile& candidate, bool another_follows) {
+  // A failure of Hone or of the reference during one candidate does not end the session. That candidate gets
+  // the error in place of a verdict, and the next one gets a new reference. If that cannot be started, the
+  // session ends.
+  Status JudgeNext(const CandidateFile& candidate, bool another_follows) {
     judging_ = false;
     Status judged = Ok();
     try {
@@ -160,7 +161,7 @@ class Bench {
         std::fflush(stdout);
         continue;
       }
-      HONE_RETURN_IF_ERROR(InSitting(*candidate, MoreMayCome()));
+      HONE_RETURN_IF_ERROR(JudgeNext(*candidate, MoreMayCome()));
     }
     return Ok();
   }

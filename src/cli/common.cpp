@@ -46,9 +46,8 @@ void AddJudgeFlags(Command& command, JudgeFlags* flags) {
       .Placeholder("SECONDS");
   command
       .Add("--candidate-memory", &flags->candidate_memory_gib,
-           "Most memory of the candidate's processes together (default: four times PyTorch's, at least 8 GB "
-           "and "
-           "a quarter of the machine, at most 60% of it)")
+           "Most memory of the candidate's processes together. Default: four times PyTorch's, but at least "
+           "8 GB and a quarter of the machine, and at most 60% of it")
       .Positive()
       .Placeholder("GIB");
   command

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <variant>
+
+#include "base/text.h"
 #include "codegen/candidate_text.h"
 
 namespace hone {
@@ -10,36 +14,33 @@ namespace {
 
 constexpr const char* kRemark = "about";
 
-// Reads figures and records the first missing one, so that reading a struct is a list of fields.
+// The member of a path with dots, such as "resident.of_8". Null if there is none.
+const Json& At(const Json& json, std::string_view path) {
+  const Json* at = &json;
+  for (const std::string& key : Split(path, '.')) at = &GetMember(*at, key);
+  return *at;
+}
+
+// Reads figures and records the first missing one, so that reading a struct is a list of its members.
 class Figures {
  public:
   Figures(const Json& json, std::string path, std::string* missing)
       : json_(json), path_(std::move(path)), missing_(missing) {}
 
-  double Number(const char* key) const {
-    const Json& value = GetMember(json_, key);
+  double Number(const std::string& key) const {
+    const Json& value = At(json_, key);
     if (!value.is_number()) Miss(key);
     return value.is_number() ? value.get<double>() : 0;
   }
-  int64_t Int(const char* key) const { return static_cast<int64_t>(Number(key)); }
-  Figures Section(const char* key) const {
-    const Json& value = GetMember(json_, key);
+  Figures Section(const std::string& key) const {
+    const Json& value = At(json_, key);
     if (!value.is_object()) Miss(key);
     return Figures(value, path_ + key + ".", missing_);
   }
-  LibraryCosts Library() const {
-    LibraryCosts costs;
-    if (!json_.is_object()) return costs;
-    for (const auto& [name, unused] : json_.items()) {
-      if (name == kRemark) continue;
-      const Figures one = Section(name.c_str());
-      costs[name] = {one.Number("operator_us"), one.Number("share")};
-    }
-    return costs;
-  }
+  LibraryCosts Library() const;
 
  private:
-  void Miss(const char* key) const {
+  void Miss(const std::string& key) const {
     if (missing_->empty()) *missing_ = path_ + key;
   }
 
@@ -48,128 +49,184 @@ class Figures {
   std::string* missing_;
 };
 
-ClusterHidden ReadHidden(const Figures& at) {
-  return {at.Int("of_8"), at.Int("of_16")};
+// One line per member: its figure's path within a section, and the member.
+template <class Costs>
+struct Figure {
+  const char* path;
+  std::variant<double Costs::*, int64_t Costs::*> member;
+};
+
+template <class Costs, size_t kCount>
+void Read(const Figures& at, const Figure<Costs> (&list)[kCount], Costs* costs) {
+  for (const Figure<Costs>& figure : list)
+    std::visit(
+        [&](auto member) {
+          using Value = std::decay_t<decltype(costs->*member)>;
+          costs->*member = static_cast<Value>(at.Number(figure.path));
+        },
+        figure.member);
 }
 
-ClusterCell ReadCell(const Figures& file, const char* kind) {
-  const Figures step = file.Section("cluster").Section("step_us").Section(kind);
-  const Figures hidden = file.Section("cluster_hidden").Section(kind);
-  ClusterCell cell;
-  cell.wavefront_us = step.Number("wavefront");
-  cell.both_us = step.Number("both");
-  cell.precise_us = step.Number("precise");
-  cell.stacked = ReadHidden(hidden.Section("stacked"));
-  cell.single = ReadHidden(hidden.Section("single"));
-  cell.precise_stacked = ReadHidden(hidden.Section("precise_stacked"));
-  cell.precise_single = ReadHidden(hidden.Section("precise_single"));
-  return cell;
+// For structs of figures only. A member without a line does not compile.
+template <class Costs, size_t kCount>
+void ReadAll(const Figures& at, const Figure<Costs> (&list)[kCount], Costs* costs) {
+  static_assert(sizeof(Costs) == kCount * sizeof(double));
+  Read(at, list, costs);
+}
+
+constexpr Figure<ClusterHidden> kHidden[] = {
+    {"of_8", &ClusterHidden::of_8},
+    {"of_16", &ClusterHidden::of_16},
+};
+constexpr Figure<ClusterCell> kClusterSteps[] = {
+    {"wavefront", &ClusterCell::wavefront_us},
+    {"both", &ClusterCell::both_us},
+    {"precise", &ClusterCell::precise_us},
+};
+constexpr std::pair<const char*, ClusterHidden ClusterCell::*> kClusterHidden[] = {
+    {"stacked", &ClusterCell::stacked},
+    {"single", &ClusterCell::single},
+    {"precise_stacked", &ClusterCell::precise_stacked},
+    {"precise_single", &ClusterCell::precise_single},
+};
+constexpr Figure<ClusterCosts> kCluster[] = {
+    {"sequences", &ClusterCosts::sequences},
+    {"resident.of_8", &ClusterCosts::resident_of_8},
+    {"resident.of_16", &ClusterCosts::resident_of_16},
+    {"call_us", &ClusterCosts::call_us},
+};
+constexpr std::pair<const char*, ClusterCell ClusterCosts::*> kClusterCells[] = {
+    {"GRU", &ClusterCosts::gru},
+    {"LSTM", &ClusterCosts::lstm},
+    {"RNN", &ClusterCosts::rnn},
+};
+constexpr Figure<GridCosts> kGrid[] = {
+    {"chain_us", &GridCosts::chain_us},
+    {"phase_us", &GridCosts::phase_us},
+    {"round_us", &GridCosts::round_us},
+    {"l2_kb_us", &GridCosts::l2_kb_us},
+    {"l2_ctas", &GridCosts::l2_ctas},
+    {"mma_us", &GridCosts::mma_us},
+    {"mma_alone_us", &GridCosts::mma_alone_us},
+    {"partial_kb_us", &GridCosts::partial_kb_us},
+    {"shared_kb_us", &GridCosts::shared_kb_us},
+    {"call_us", &GridCosts::call_us},
+    {"launch_us", &GridCosts::launch_us},
+    {"product_us", &GridCosts::product_us},
+    {"half_flops_per_us", &GridCosts::half_flops_per_us},
+    {"tf32_flops_per_us", &GridCosts::tf32_flops_per_us},
+    {"clear_bytes_per_us", &GridCosts::clear_bytes_per_us},
+    {"exchange_bytes", &GridCosts::exchange_bytes},
+    {"registers", &GridCosts::registers},
+    {"spare_registers", &GridCosts::spare_registers},
+    {"round_registers", &GridCosts::round_registers},
+    {"phase_registers", &GridCosts::phase_registers},
+    {"most_blocks", &GridCosts::most_blocks},
+};
+constexpr Figure<StepGraphCosts> kStepGraph[] = {
+    {"chain_us", &StepGraphCosts::chain_us},
+    {"mb_us", &StepGraphCosts::mb_us},
+    {"gflop_us", &StepGraphCosts::gflop_us},
+    {"call_us", &StepGraphCosts::call_us},
+    {"most_steps", &StepGraphCosts::most_steps},
+    {"most_sequences", &StepGraphCosts::most_sequences},
+    {"hidden_multiple", &StepGraphCosts::hidden_multiple},
+};
+constexpr Figure<CudnnCosts> kCudnn[] = {
+    {"small_us", &CudnnCosts::small_us},
+    {"small_hidden", &CudnnCosts::small_hidden},
+    {"medium_us", &CudnnCosts::medium_us},
+    {"medium_hidden", &CudnnCosts::medium_hidden},
+    {"beside_us", &CudnnCosts::beside_us},
+    {"alone_us", &CudnnCosts::alone_us},
+    {"mb_us", &CudnnCosts::mb_us},
+    {"sequence_us", &CudnnCosts::sequence_us},
+    {"l2_mb", &CudnnCosts::l2_mb},
+    {"beyond_us", &CudnnCosts::beyond_us},
+    {"beyond_mb_us", &CudnnCosts::beyond_mb_us},
+};
+constexpr Figure<SplitGemmCosts> kSplitGemm[] = {
+    {"tile", &SplitGemmCosts::tile},
+    {"depth", &SplitGemmCosts::depth},
+    {"pytorch_flops_per_us", &SplitGemmCosts::pytorch_flops_per_us},
+    {"product_flops_per_us", &SplitGemmCosts::product_flops_per_us},
+    {"bytes_per_us", &SplitGemmCosts::bytes_per_us},
+    {"call_us", &SplitGemmCosts::call_us},
+    {"captured_call_us", &SplitGemmCosts::captured_call_us},
+    {"sum_us", &SplitGemmCosts::sum_us},
+    {"tile_us", &SplitGemmCosts::tile_us},
+    {"split_bytes", &SplitGemmCosts::split_bytes},
+    {"across_bytes", &SplitGemmCosts::across_bytes},
+    {"of_pytorch", &SplitGemmCosts::of_pytorch},
+    {"most_parts", &SplitGemmCosts::most_parts},
+    {"blocks_per_part", &SplitGemmCosts::blocks_per_part},
+    {"few_rows", &SplitGemmCosts::few_rows},
+    {"filled_rows", &SplitGemmCosts::filled_rows},
+};
+constexpr Figure<ProductCosts> kProduct[] = {
+    {"pytorch_tile", &ProductCosts::pytorch_tile},
+    {"least_filled", &ProductCosts::least_filled},
+};
+constexpr Figure<GraphCosts> kGraph[] = {
+    {"launch_us", &GraphCosts::launch_us},
+    {"most_copied_bytes", &GraphCosts::most_copied_bytes},
+};
+constexpr Figure<ConvolutionCosts> kConvolution[] = {
+    {"product_flops_per_us", &ConvolutionCosts::product_flops_per_us},
+    {"bytes_per_us", &ConvolutionCosts::bytes_per_us},
+    {"depthwise_bytes_per_us", &ConvolutionCosts::depthwise_bytes_per_us},
+    {"call_us", &ConvolutionCosts::call_us},
+    {"overlap", &ConvolutionCosts::overlap},
+    {"few_waste", &ConvolutionCosts::few_waste},
+    {"of_pytorch", &ConvolutionCosts::of_pytorch},
+    {"pytorch_flops_per_us", &ConvolutionCosts::pytorch_flops_per_us},
+    {"pytorch_passes", &ConvolutionCosts::pytorch_passes},
+    {"captured_call_us", &ConvolutionCosts::captured_call_us},
+    {"pytorch_few_flops_per_us", &ConvolutionCosts::pytorch_few_flops_per_us},
+    {"pytorch_groups_flops_per_us", &ConvolutionCosts::pytorch_groups_flops_per_us},
+    {"pytorch_depthwise_bytes_per_us", &ConvolutionCosts::pytorch_depthwise_bytes_per_us},
+    {"pytorch_depthwise_flops_per_us", &ConvolutionCosts::pytorch_depthwise_flops_per_us},
+};
+constexpr Figure<TritonCosts> kTriton[] = {
+    {"wavefront_step_us", &TritonCosts::wavefront_step_us},
+    {"layer_step_us", &TritonCosts::layer_step_us},
+    {"most_hidden", &TritonCosts::most_hidden},
+};
+constexpr Figure<OperatorCosts> kOperator[] = {
+    {"operator_us", &OperatorCosts::operator_us},
+    {"share", &OperatorCosts::share},
+};
+constexpr Figure<GpuCosts> kGpu[] = {
+    {"device.processors", &GpuCosts::processors},
+    {"device.shared_bytes", &GpuCosts::shared_bytes},
+    {"analysis.generous_step_us", &GpuCosts::generous_step_us},
+    {"choice.of_pytorch", &GpuCosts::of_pytorch},
+};
+constexpr Figure<FusedCpuCosts> kFusedCpu[] = {
+    {"share", &FusedCpuCosts::share},
+    {"kernel_us", &FusedCpuCosts::kernel_us},
+};
+constexpr Figure<CpuCosts> kCpu[] = {
+    {"persistent.share", &CpuCosts::persistent_share},
+    {"persistent.step_us", &CpuCosts::persistent_step_us},
+};
+
+LibraryCosts Figures::Library() const {
+  LibraryCosts costs;
+  if (!json_.is_object()) return costs;
+  for (const auto& [name, unused] : json_.items())
+    if (name != kRemark) ReadAll(Section(name), kOperator, &costs[name]);
+  return costs;
 }
 
 ClusterCosts ReadCluster(const Figures& file) {
-  const Figures at = file.Section("cluster");
   ClusterCosts costs;
-  costs.sequences = at.Int("sequences");
-  costs.resident_of_8 = at.Section("resident").Int("of_8");
-  costs.resident_of_16 = at.Section("resident").Int("of_16");
-  costs.call_us = at.Number("call_us");
-  costs.gru = ReadCell(file, "GRU");
-  costs.lstm = ReadCell(file, "LSTM");
-  costs.rnn = ReadCell(file, "RNN");
-  return costs;
-}
-
-GridCosts ReadGrid(const Figures& at) {
-  GridCosts costs;
-  costs.chain_us = at.Number("chain_us");
-  costs.phase_us = at.Number("phase_us");
-  costs.round_us = at.Number("round_us");
-  costs.l2_kb_us = at.Number("l2_kb_us");
-  costs.l2_ctas = at.Number("l2_ctas");
-  costs.mma_us = at.Number("mma_us");
-  costs.mma_alone_us = at.Number("mma_alone_us");
-  costs.partial_kb_us = at.Number("partial_kb_us");
-  costs.shared_kb_us = at.Number("shared_kb_us");
-  costs.call_us = at.Number("call_us");
-  costs.launch_us = at.Number("launch_us");
-  costs.product_us = at.Number("product_us");
-  costs.half_flops_per_us = at.Number("half_flops_per_us");
-  costs.tf32_flops_per_us = at.Number("tf32_flops_per_us");
-  costs.clear_bytes_per_us = at.Number("clear_bytes_per_us");
-  costs.exchange_bytes = at.Number("exchange_bytes");
-  costs.registers = at.Int("registers");
-  costs.spare_registers = at.Int("spare_registers");
-  costs.round_registers = at.Int("round_registers");
-  costs.phase_registers = at.Int("phase_registers");
-  costs.most_blocks = at.Int("most_blocks");
-  return costs;
-}
-
-StepGraphCosts ReadStepGraph(const Figures& at) {
-  StepGraphCosts costs;
-  costs.chain_us = at.Number("chain_us");
-  costs.mb_us = at.Number("mb_us");
-  costs.gflop_us = at.Number("gflop_us");
-  costs.call_us = at.Number("call_us");
-  costs.most_steps = at.Int("most_steps");
-  costs.most_sequences = at.Int("most_sequences");
-  costs.hidden_multiple = at.Int("hidden_multiple");
-  return costs;
-}
-
-CudnnCosts ReadCudnn(const Figures& at) {
-  CudnnCosts costs;
-  costs.small_us = at.Number("small_us");
-  costs.small_hidden = at.Int("small_hidden");
-  costs.medium_us = at.Number("medium_us");
-  costs.medium_hidden = at.Int("medium_hidden");
-  costs.beside_us = at.Number("beside_us");
-  costs.alone_us = at.Number("alone_us");
-  costs.mb_us = at.Number("mb_us");
-  costs.sequence_us = at.Number("sequence_us");
-  costs.l2_mb = at.Number("l2_mb");
-  costs.beyond_us = at.Number("beyond_us");
-  costs.beyond_mb_us = at.Number("beyond_mb_us");
-  return costs;
-}
-
-SplitGemmCosts ReadSplitGemm(const Figures& at) {
-  SplitGemmCosts costs;
-  costs.tile = at.Int("tile");
-  costs.depth = at.Int("depth");
-  costs.pytorch_flops_per_us = at.Number("pytorch_flops_per_us");
-  costs.product_flops_per_us = at.Number("product_flops_per_us");
-  costs.bytes_per_us = at.Number("bytes_per_us");
-  costs.call_us = at.Number("call_us");
-  costs.captured_call_us = at.Number("captured_call_us");
-  costs.sum_us = at.Number("sum_us");
-  costs.tile_us = at.Number("tile_us");
-  costs.split_bytes = at.Number("split_bytes");
-  costs.across_bytes = at.Number("across_bytes");
-  costs.of_pytorch = at.Number("of_pytorch");
-  costs.most_parts = at.Int("most_parts");
-  costs.blocks_per_part = at.Int("blocks_per_part");
-  costs.few_rows = at.Int("few_rows");
-  costs.filled_rows = at.Int("filled_rows");
-  return costs;
-}
-
-ConvolutionCosts ReadConvolution(const Figures& at) {
-  ConvolutionCosts costs;
-  costs.product_flops_per_us = at.Number("product_flops_per_us");
-  costs.bytes_per_us = at.Number("bytes_per_us");
-  costs.depthwise_bytes_per_us = at.Number("depthwise_bytes_per_us");
-  costs.call_us = at.Number("call_us");
-  costs.overlap = at.Number("overlap");
-  costs.few_waste = at.Number("few_waste");
-  costs.of_pytorch = at.Number("of_pytorch");
-  costs.pytorch_flops_per_us = at.Number("pytorch_flops_per_us");
-  costs.pytorch_passes = at.Number("pytorch_passes");
-  costs.captured_call_us = at.Number("captured_call_us");
-  costs.pytorch_few_flops_per_us = at.Number("pytorch_few_flops_per_us");
-  costs.pytorch_groups_flops_per_us = at.Number("pytorch_groups_flops_per_us");
-  costs.pytorch_depthwise_bytes_per_us = at.Number("pytorch_depthwise_bytes_per_us");
-  costs.pytorch_depthwise_flops_per_us = at.Number("pytorch_depthwise_flops_per_us");
+  Read(file.Section("cluster"), kCluster, &costs);
+  for (const auto& [kind, cell] : kClusterCells) {
+    Read(file.Section("cluster.step_us").Section(kind), kClusterSteps, &(costs.*cell));
+    for (const auto& [form, hidden] : kClusterHidden)
+      ReadAll(file.Section("cluster_hidden").Section(kind).Section(form), kHidden, &(costs.*cell.*hidden));
+  }
   return costs;
 }
 
@@ -212,35 +269,26 @@ Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file) 
   std::string missing;
   const Figures gpu(gpu_file, "h200.json: ", &missing), cpu(cpu_file, "cpu.json: ", &missing);
   DeviceCosts costs;
-  costs.gpu.processors = gpu.Section("device").Int("processors");
-  costs.gpu.shared_bytes = gpu.Section("device").Int("shared_bytes");
+  Read(gpu, kGpu, &costs.gpu);
   for (size_t i = 0; i < costs.gpu.cluster_processors.size(); ++i)
     costs.gpu.cluster_processors[i] =
-        gpu.Section("device").Section("cluster_processors").Int(fmt::format("of_{}", 2 << i).c_str());
+        static_cast<int64_t>(gpu.Number(fmt::format("device.cluster_processors.of_{}", 2 << i)));
   costs.gpu.cluster = ReadCluster(gpu);
-  costs.gpu.grid = ReadGrid(gpu.Section("grid"));
-  costs.gpu.generous_step_us = gpu.Section("analysis").Number("generous_step_us");
-  costs.gpu.step = ReadStepGraph(gpu.Section("step"));
-  costs.gpu.cudnn = ReadCudnn(gpu.Section("cudnn"));
-  costs.gpu.of_pytorch = gpu.Section("choice").Number("of_pytorch");
-  costs.gpu.split_gemm = ReadSplitGemm(gpu.Section("split_gemm"));
-  costs.gpu.product.pytorch_tile = gpu.Section("product").Number("pytorch_tile");
-  costs.gpu.product.least_filled = gpu.Section("product").Number("least_filled");
-  costs.gpu.graph.launch_us = gpu.Section("graph").Number("launch_us");
-  costs.gpu.graph.most_copied_bytes = gpu.Section("graph").Number("most_copied_bytes");
+  ReadAll(gpu.Section("grid"), kGrid, &costs.gpu.grid);
+  ReadAll(gpu.Section("step"), kStepGraph, &costs.gpu.step);
+  ReadAll(gpu.Section("cudnn"), kCudnn, &costs.gpu.cudnn);
+  ReadAll(gpu.Section("split_gemm"), kSplitGemm, &costs.gpu.split_gemm);
+  ReadAll(gpu.Section("product"), kProduct, &costs.gpu.product);
+  ReadAll(gpu.Section("graph"), kGraph, &costs.gpu.graph);
   const Figures fused = gpu.Section("fused");
   costs.gpu.fused.copy_bytes_per_us = fused.Number("copy_bytes_per_us");
   for (const char* layout : {"pointwise", "row", "resident", "split", "column", "scan", "pool"})
     costs.gpu.fused.share[layout] = fused.Number(layout);
-  costs.gpu.convolution = ReadConvolution(gpu.Section("convolution"));
-  costs.gpu.triton.wavefront_step_us = gpu.Section("triton").Number("wavefront_step_us");
-  costs.gpu.triton.layer_step_us = gpu.Section("triton").Number("layer_step_us");
-  costs.gpu.triton.most_hidden = gpu.Section("triton").Int("most_hidden");
+  ReadAll(gpu.Section("convolution"), kConvolution, &costs.gpu.convolution);
+  ReadAll(gpu.Section("triton"), kTriton, &costs.gpu.triton);
   costs.gpu.library = gpu.Section("library").Library();
-  costs.cpu.fused.share = cpu.Section("fused").Number("share");
-  costs.cpu.fused.kernel_us = cpu.Section("fused").Number("kernel_us");
-  costs.cpu.persistent_share = cpu.Section("persistent").Number("share");
-  costs.cpu.persistent_step_us = cpu.Section("persistent").Number("step_us");
+  ReadAll(cpu.Section("fused"), kFusedCpu, &costs.cpu.fused);
+  Read(cpu, kCpu, &costs.cpu);
   costs.cpu.library = cpu.Section("library").Library();
   if (!missing.empty()) return Error{ErrorKind::kInternal, missing + " is missing or is no number"};
   return costs;
@@ -250,8 +298,9 @@ Result<std::string> DeviceSection(const std::string& reference) {
   const size_t colon = reference.find(':');
   if (colon == std::string::npos) return Error{ErrorKind::kInternal, reference + " names no section"};
   HONE_ASSIGN_OR_RETURN(const Json file, DeviceFile(reference.substr(0, colon)));
-  const Json& section = GetMember(file, reference.substr(colon + 1).c_str());
-  if (!section.is_object()) return Error{ErrorKind::kInternal, "there is no section " + reference};
+  const Json& section = At(file, reference.substr(colon + 1));
+  if (!section.is_object() && !section.is_number())
+    return Error{ErrorKind::kInternal, "there is no section " + reference};
   return DumpJson(WithoutRemarks(section));
 }
 

@@ -147,7 +147,8 @@ Result<DeviceCosts> LoadDeviceCosts();
 double LaunchUs();
 Result<DeviceCosts> ReadDeviceCosts(const Json& gpu_file, const Json& cpu_file);
 
-// Returns a section of a file, such as "h200.json:grid", as a Python value without its remarks.
+// Returns a section of a file, such as "h200.json:grid", as a Python value without its remarks. Members of
+// sections follow a dot: "cpu.json:persistent.cycles.wake".
 Result<std::string> DeviceSection(const std::string& reference);
 
 }  // namespace hone

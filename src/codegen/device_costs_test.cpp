@@ -63,6 +63,9 @@ TEST(DeviceCosts, NameTheFirstFigureThatIsMissing) {
   broken = cpu;
   broken["library"]["compile"] = Json::object();
   EXPECT_THAT(ReadDeviceCosts(gpu, broken).error().message, HasSubstr("cpu.json: library.compile"));
+  broken = cpu;
+  broken["library"] = 1;
+  EXPECT_THAT(ReadDeviceCosts(gpu, broken).error().message, HasSubstr("cpu.json: library is missing"));
 }
 
 TEST(DeviceCosts, EveryLibraryRecipeHasItsOwn) {
@@ -80,7 +83,10 @@ TEST(DeviceSection, IsAValueWithoutRemarks) {
   const Result<std::string> section = DeviceSection("h200.json:choice");
   ASSERT_TRUE(section.ok()) << section.error().message;
   EXPECT_EQ(*ParseJson(*section), *ParseJson(R"({"of_pytorch": 0.9})"));
+  EXPECT_EQ(*DeviceSection("h200.json:cluster.resident.of_8"), "15");
   EXPECT_FALSE(DeviceSection("h200.json:nothing").ok());
+  EXPECT_FALSE(DeviceSection("h200.json:cluster.nothing").ok());
+  EXPECT_FALSE(DeviceSection("h200.json:cluster.about").ok());
   EXPECT_FALSE(DeviceSection("b300.json:choice").ok());
 }
 
@@ -102,6 +108,20 @@ TEST(DeviceCosts, AreInEveryFileThatPredictsWithThem) {
     value = value.substr(0, value.rfind('}') + 1);
     EXPECT_EQ(*ParseJson(value), *ParseJson(*DeviceSection("h200.json:" + section))) << name;
   }
+}
+
+// The CPU's kernel takes its figures one by one, because its text is C++.
+TEST(DeviceCosts, EveryCycleOfTheCpuIsInItsKernel) {
+  const Result<std::string> text = RuntimeText({"recurrent_cpu.py"});
+  ASSERT_TRUE(text.ok()) << text.error().message;
+  EXPECT_THAT(*text, Not(HasSubstr("@@")));
+  EXPECT_THAT(*text, HasSubstr("kWakeCycles = 15000;"));
+  const std::string source = *ReadFile(kRoom / "templates" / "recurrent_cpu.cpp");
+  std::map<std::string, double> figures;
+  CollectFigures(GetMember(GetMember(DeviceJson("cpu.json"), "persistent"), "cycles"), "cycles", &figures);
+  EXPECT_GT(figures.size(), 10u);
+  for (const auto& [name, value] : figures)
+    EXPECT_THAT(source, HasSubstr(" = @@cpu.json:persistent." + name + "@@;"));
 }
 
 bool IsWhole(double value) {
@@ -162,8 +182,8 @@ std::vector<std::string> NumbersIn(const std::string& line) {
 
 // In this room a number with a fraction is measured, so one of them in a source is a copy; 0.5 is not,
 // because half of something is arithmetic, whatever a step takes. Of the whole ones those are looked for that
-// mean nothing but the device: rates, large counts of bytes, processors. In other rooms only numbers count
-// that are unlikely to mean anything else, and comments may name them.
+// mean nothing but the device: rates, large counts of bytes, processors and multiples of them. In other rooms
+// only numbers count that are unlikely to mean anything else, and comments may name them.
 TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   std::map<std::string, double> figures;
   CollectFigures(DeviceJson("h200.json"), "h200", &figures);
@@ -172,12 +192,12 @@ TEST(DeviceCosts, LeaveNoCopyInTheSources) {
   std::map<double, std::string> measured;
   for (const auto& [path, value] : figures)
     if (value != 0.5 && (!IsWhole(value) || value >= 1e5)) measured[value] = path;
-  measured[figures["h200.device.processors"]] = "h200.device.processors";
+  const double processors = figures["h200.device.processors"];
+  measured[processors] = "h200.device.processors";
   measured[227] = "h200.device.shared_bytes in KiB";
   const std::set<std::string> others = {
-      "codegen/templates/recurrent_cpu.cpp",  // has a model of its own, of cycles, that nothing else needs
-      "evaluation/truth.cpp",                 // the precision of TF32
-      "model/prices.cpp",                     // dollars
+      "evaluation/truth.cpp",  // the precision of TF32
+      "model/prices.cpp",      // dollars
   };
   std::map<std::string, int> files;
   for (const auto& [path, text] : Sources()) {
@@ -191,6 +211,8 @@ TEST(DeviceCosts, LeaveNoCopyInTheSources) {
         const bool counts = own_room || (!IsWhole(value) && IsDistinctive(value));
         EXPECT_TRUE(copy == measured.end() || !counts)
             << path << " has " << number << ", which is " << copy->second << " of the device's file";
+        EXPECT_FALSE(own_room && value > processors && std::fmod(value, processors) == 0)
+            << path << " has " << number << ", a multiple of h200.device.processors";
       }
   }
   EXPECT_GT(files["codegen"], 150);
@@ -206,7 +228,7 @@ TEST(DeviceCosts, NoConstantOfASourceIsATimeOrARate) {
       "kLongCallUs",   "kLongLookUs",     "kNoTimeSeenUs", "kParseLimitUs",
   };
   const std::regex constant(
-      R"(\b(k[A-Z]\w*?(_us|Us|_per_us|PerUs|PerSecond|_gbs|Tflops))\b *= *[0-9]|^(_[A-Z_]*_(US|PER_US))\b *= *[0-9])");
+      R"(\b(k[A-Z]\w*?(_us|Us|_per_us|PerUs|PerSecond|_gbs|Tflops|Cycles))\b *= *[0-9]|^(_[A-Z_]*_(US|PER_US))\b *= *[0-9])");
   std::set<std::string> found;
   for (const auto& [path, text] : Sources())
     for (const std::string& line : Lines(text)) {

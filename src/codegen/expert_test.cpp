@@ -298,6 +298,20 @@ TEST(Expert, FusesInTritonWhereItIsAskedForOrNothingElseCompiles) {
   EXPECT_EQ(WhyDeclined(*ProposeExpert(inputs), "triton/fused_graph"), "there is no Triton here");
 }
 
+TEST(Expert, FusesInTritonWhereTheCudaKernelsAreForNewerDevices) {
+  for (const int sm : {80, 89}) {
+    ExpertInputs inputs = Captured("cuda");
+    inputs.machine["sm"] = sm;
+    inputs.machine["nvrtc"] = true;
+    const Result<ExpertAnswer> answer = ProposeExpert(inputs);
+    ASSERT_TRUE(answer.ok());
+    EXPECT_EQ(WhyDeclined(*answer, "triton/fused_graph"), "offered") << sm;
+    EXPECT_THAT(WhyDeclined(*answer, "cuda/fused_graph"), HasSubstr("sm_" + std::to_string(sm))) << sm;
+    inputs.machine["has_triton"] = false;
+    EXPECT_EQ(WhyDeclined(*ProposeExpert(inputs), "triton/fused_graph"), "there is no Triton here") << sm;
+  }
+}
+
 TEST(Expert, PutsTheMostPromisingFirst) {
   const Result<ExpertAnswer> answer = ProposeExpert(ResNet("cuda"));
   ASSERT_TRUE(answer.ok());

@@ -27,7 +27,8 @@ std::string WhyNotModule(const RecurrentModule& module);
 std::string WhyNotModuleOfAnyFloat(const RecurrentModule& module);
 
 // Concatenates the templates. In them and their includes, @@NAME@@ is replaced by the template of that name,
-// and @@h200.json:SECTION@@ by that section of a device's figures as a Python value.
+// and @@h200.json:SECTION@@ by that section of a device's figures as a Python value, or by the one figure
+// that SECTION names with dots.
 Result<std::string> RuntimeText(const std::vector<std::string>& templates);
 
 }  // namespace hone

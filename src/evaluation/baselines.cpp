@@ -225,6 +225,11 @@ void Baselines::RememberCompile(const Timing& timing) const {
                                              {"measured", UtcTimestamp()}}));
 }
 
+Tf32Allowed Baselines::MayRoundToTf32() const {
+  const bool wide = options_.precision == "tf32" || options_.precision == "bf16";
+  return {wide || GetBool(facts_, "cudnn_tf32"), wide || GetBool(facts_, "matmul_tf32")};
+}
+
 Status Baselines::LearnCeilings(Card* card, const Progress& progress) {
   ceilings_ = ReadCeilings(options_.device, facts_);
   if (ceilings_.times == 0) {
@@ -235,7 +240,7 @@ Status Baselines::LearnCeilings(Card* card, const Progress& progress) {
     progress("measuring the peak rates of this device (once per device)", 0, 0);
     HONE_RETURN_IF_ERROR(MeasureCeilings(options_.device, facts_, worker_, &ceilings_));
   }
-  SetFloor(card, ceilings_.rates, GetBool(facts_, "cudnn_tf32") || options_.precision == "tf32");
+  SetFloor(card, ceilings_.rates, MayRoundToTf32());
   return Ok();
 }
 
@@ -257,7 +262,7 @@ void Baselines::CorrectFloor(Card* card, const Progress& progress) {
     progress("measuring the peak rates of this device again: PyTorch is faster than the predicted floor", 0,
              0);
     if (MeasureCeilings(options_.device, facts_, worker_, &ceilings_).ok())
-      SetFloor(card, ceilings_.rates, GetBool(facts_, "cudnn_tf32") || options_.precision == "tf32");
+      SetFloor(card, ceilings_.rates, MayRoundToTf32());
   }
   card->floor_us = std::min(card->floor_us, fastest_us);
 }

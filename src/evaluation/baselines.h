@@ -57,6 +57,7 @@ class Baselines {
   double eager_us() const { return eager_us_; }
 
  private:
+  Tf32Allowed MayRoundToTf32() const;
   bool Wants(const std::string& rung) const;
   Status ChooseThreads();
   // The shortest of a few calls on the same inputs.

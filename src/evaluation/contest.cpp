@@ -47,6 +47,10 @@ constexpr int kMostSecondLooks = 24;
 constexpr double kNotAhead = 0.985;
 constexpr double kKnownTo = 0.025;
 constexpr double kBoundedTo = 0.05;
+// Nor is one that takes at least this part, known to within kRoughlyBoundedTo: fresh processes would hardly
+// accept it (ChanceOfAcceptance in verdict/interval.h).
+constexpr double kNoGain = 0.99;
+constexpr double kRoughlyBoundedTo = 0.12;
 // A candidate below this ratio in the screening pair needs no more rounds there, because fresh processes
 // follow.
 constexpr double kClearlyAhead = 0.85;
@@ -380,8 +384,9 @@ bool Contest::IsDecided() const {
   const double best_us = BestBaselineUs();
   return std::any_of(timing_.contestants.begin() + 1, timing_.contestants.end(), [&](const Contestant& one) {
     const TimeRatio ratio = RatioTo(one);
-    return timing_.MedianUs(one) <= best_us && ratio.middle >= kNotAhead && ratio.error <= kKnownTo &&
-           ratio.reach <= kBoundedTo;
+    if (timing_.MedianUs(one) > best_us) return false;
+    return (ratio.middle >= kNotAhead && ratio.error <= kKnownTo && ratio.reach <= kBoundedTo) ||
+           (ratio.middle >= kNoGain && ratio.reach <= kRoughlyBoundedTo);
   });
 }
 

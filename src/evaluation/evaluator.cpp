@@ -184,12 +184,12 @@ Result<Measurement> Evaluator::EvaluateIn(std::unique_ptr<CandidateSeat> seat, c
     const Stopwatch retrying;
     for (bool more = true; more && again < kFreshPairs && !m.ahead_once_more && is_unsure(m); ++again) {
       if (again > 0 && retrying.seconds() > kRetryS) break;
-      progress("the machine was busy: timing fresh processes", again + 1, kFreshPairs);
+      progress("not decided yet: timing fresh processes", again + 1, kFreshPairs);
       HONE_ASSIGN_OR_RETURN(more, RunPhase(step.phase, [&] { return check.TimeAgain(); }));
     }
     if (again > 0)
-      m.notes.push_back(
-          fmt::format("the machine was too busy at first; {} more pairs of processes were timed", again));
+      m.notes.push_back(fmt::format("the first pair of processes did not decide; {} more {} timed", again,
+                                    again == 1 ? "was" : "were"));
   }
   if (m.attempts.empty()) m.attempts = seat->worker->zygote().Attempts();
   HONE_RETURN_IF_ERROR(TimeAfter(*seat, &m));

@@ -52,7 +52,9 @@ Status TakeGraphFacts(const graph::Graph& graph, const std::vector<bool>& answer
   card->counted_by = "graph";
   graph::Graph rewritten = graph;
   HONE_ASSIGN_OR_RETURN(const std::vector<graph::AppliedRewrite> applied, graph::ApplyRewrites(rewritten));
-  card->least_flops = std::min(graph::FlopsPerCall(rewritten), card->flops - graph::SkippableFlops(graph));
+  const double written = card->flops - graph::SkippableFlops(graph);
+  card->least_flops = std::min(graph::FlopsPerCall(rewritten), written);
+  card->cudnn_flops = graph::CudnnFlopsPerCall(card->least_flops < written ? rewritten : graph);
   card->graph_bytes = static_cast<int64_t>(graph::BytesPerCall(rewritten));
   if (answers_agree.empty() || !answers_agree[0]) return Ok();
   HONE_ASSIGN_OR_RETURN(const graph::Degeneracy found, graph::FindDegeneracy(graph));

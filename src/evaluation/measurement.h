@@ -78,7 +78,7 @@ struct ProfiledKernel {
   double time_us = -1;  // negative: not known (versions before it was kept)
 };
 
-// One call as the candidate's process saw it. All of it is that process's own word.
+// One call as the candidate's own process reports it. None of it is verified.
 struct Profile {
   int64_t launches = -1;
   double own_us = 0;

@@ -13,15 +13,14 @@ Result<bool> RunPhase(Phase phase, const std::function<Result<bool>()>& run) {
     return run();
   } catch (const std::bad_alloc&) {
     return Error{ErrorKind::kUnavailable, "Hone ran out of memory in the phase '" + name() +
-                                              "' of an evaluation; nothing is said about the candidate"};
+                                              "' of an evaluation; the candidate was not judged"};
   } catch (const std::exception& error) {
     const auto* system = dynamic_cast<const std::system_error*>(&error);
     if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again)
       return Error{ErrorKind::kUnavailable, "the machine had no thread left for Hone in the phase '" +
-                                                name() +
-                                                "' of an evaluation; nothing is said about the candidate"};
+                                                name() + "' of an evaluation; the candidate was not judged"};
     return Error{ErrorKind::kInternal, "Hone failed in the phase '" + name() + "' of an evaluation: " +
-                                           error.what() + "; nothing is said about the candidate"};
+                                           error.what() + "; the candidate was not judged"};
   }
 }
 

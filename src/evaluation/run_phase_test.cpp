@@ -47,7 +47,7 @@ TEST(RunPhase, HonesOwnFailureIsAnErrorAndNoVerdict) {
     EXPECT_EQ(ran.error().kind, row.kind) << row.says;
     EXPECT_THAT(ran.error().message, HasSubstr(row.says));
     EXPECT_THAT(ran.error().message, HasSubstr("in the phase 'trials'"));
-    EXPECT_THAT(ran.error().message, HasSubstr("nothing is said about the candidate"));
+    EXPECT_THAT(ran.error().message, HasSubstr("the candidate was not judged"));
   }
 }
 

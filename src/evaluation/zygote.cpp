@@ -110,6 +110,9 @@ void AddInterpreterVariables(std::vector<std::string>& env) {
   SetVariable(env, "PYTHONDONTWRITEBYTECODE", "1");
   SetVariable(env, "PYTHONUNBUFFERED", "1");
   SetVariable(env, "TOKENIZERS_PARALLELISM", "false");
+  // Inductor starts processes for Triton's compiler with the first module that it compiles, on a CPU too.
+  // They import for seconds after that module is ready, and would run beside the calls that are timed.
+  SetVariable(env, "TORCH_WARM_POOL", "0");
 }
 
 Result<std::shared_ptr<Zygote>> Zygote::Start(const WorkerOptions& options) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "graph/einsum.h"
 
 namespace hone::graph {
 
@@ -57,12 +58,16 @@ double CellFlops(const Graph& graph, const Node& node) {
 }
 
 // Two operands: one product for each combination of the extents. What only one operand has and the result has
-// not is summed before. The order in which PyTorch contracts more operands is not known here; they do not
-// count.
+// not is summed before. More operands count in the cheapest order; PyTorch's own may take more.
 double EinsumFlops(const Graph& graph, const Node& node) {
   const auto* equation = std::get_if<std::string>(&node.Arg("equation"));
   const auto* operands = std::get_if<ValueList>(&node.Arg("tensors"));
-  if (equation == nullptr || operands == nullptr || operands->size() != 2) return 0;
+  if (equation == nullptr || operands == nullptr) return 0;
+  if (operands->size() > 2) {
+    const std::optional<Einsum> einsum = EinsumOf(graph, node);
+    return einsum ? CheapestFlops(*einsum) : 0;
+  }
+  if (operands->size() != 2) return 0;
   const size_t arrow = equation->find("->");
   struct Axis {
     double extent = 1;
@@ -276,14 +281,42 @@ int NodesPerCall(const Graph& graph) {
   }));
 }
 
-double FlopsPerCall(const Graph& graph) {
+namespace {
+
+template <class Counts>
+double SumPerCall(const Graph& graph, Counts counts) {
   const std::vector<bool> moving = ValuesFromInputs(graph);
   double flops = 0;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (moving[static_cast<size_t>(node.result())]) flops += FlopsOf(graph, node);
+    if (moving[static_cast<size_t>(node.result())] && counts(node)) flops += FlopsOf(graph, node);
   }
   return flops;
+}
+
+// A single cell is two plain products.
+bool IsCudnns(const Node& node) {
+  switch (node.op) {
+    case Op::kConv:
+    case Op::kConvTranspose:
+    case Op::kGru:
+    case Op::kLstm:
+    case Op::kRnnTanh:
+    case Op::kRnnRelu:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+double FlopsPerCall(const Graph& graph) {
+  return SumPerCall(graph, [](const Node&) { return true; });
+}
+
+double CudnnFlopsPerCall(const Graph& graph) {
+  return SumPerCall(graph, &IsCudnns);
 }
 
 }  // namespace hone::graph

@@ -12,6 +12,8 @@ double FlopsOf(const Graph& graph, const Node& node);
 int NodesPerCall(const Graph& graph);
 // FLOPs of all nodes that run in every call.
 double FlopsPerCall(const Graph& graph);
+// The FLOPs among them that cuDNN computes on a GPU: convolutions and recurrent layers.
+double CudnnFlopsPerCall(const Graph& graph);
 
 // FLOPs of matrix products that multiply zeros of a triangular matrix. The matrix comes from tril or triu in
 // forward, or is an input that was triangular in every draw.

@@ -107,6 +107,26 @@ TEST_F(Cost, CountsRecurrenceAndAttentionByHand) {
             2 * 2 * 10 * (8 + 8));
 }
 
+TEST_F(Cost, CountsWhatCudnnComputesApart) {
+  const double convolution =
+      Flops("aten.conv1d.default", {{"input", Input({1, 4, 7})}, {"weight", Weight({6, 4, 3})}}, {1, 6, 5});
+  const double recurrence = Flops("aten.lstm.input",
+                                  {{"input", Input({10, 2, 5})},
+                                   {"hx", ValueList{Input({1, 2, 4}), Input({1, 2, 4})}},
+                                   {"params", ValueList{Weight({16, 5}), Weight({16, 4})}}},
+                                  {10, 2, 4});
+  const double product =
+      Flops("aten.mm.default", {{"self", Input({3, 5})}, {"mat2", Weight({5, 7})}}, {3, 7});
+  const double cell = Flops(
+      "aten.gru_cell.default",
+      {{"input", Input({2, 5})}, {"hx", Input({2, 4})}, {"w_ih", Weight({12, 5})}, {"w_hh", Weight({12, 4})}},
+      {2, 4});
+  EXPECT_EQ(convolution, 2 * 6 * 5 * 4 * 3);
+  EXPECT_EQ(recurrence, 2 * 20 * (16 * 5 + 16 * 4));
+  EXPECT_EQ(CudnnFlopsPerCall(graph_), convolution + recurrence);
+  EXPECT_EQ(FlopsPerCall(graph_), convolution + recurrence + product + cell);
+}
+
 TEST_F(Cost, LeavesOutWhatDependsOnWeightsAlone) {
   const double each = Flops("aten.mm.default", {{"self", Input({3, 5})}, {"mat2", Weight({5, 7})}}, {3, 7});
   Flops("aten.mm.default", {{"self", Weight({30, 50})}, {"mat2", Weight({50, 70})}}, {30, 70});

@@ -1,7 +1,6 @@
 #include "model/http_client.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <optional>
@@ -17,15 +16,6 @@ namespace {
 
 constexpr size_t kMaxErrorBody = 64 * 1024;
 constexpr size_t kPieceBytes = 32 * 1024;
-
-std::string Base64(const std::string& text) {
-  std::string out((text.size() + 2) / 3 * 4 + 1, '\0');
-  const int size =
-      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
-  out.resize(static_cast<size_t>(size));
-  return out;
-}
 
 // A value with a line end would become two headers.
 bool IsHeaderText(std::string_view text) {

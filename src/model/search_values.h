@@ -4,8 +4,8 @@
 //    "second_source": "...", "second_result": "1.2x ...", "second_profile": as PromptInputs::profile,
 //    "others": [{"kind", "result", "what"}],          the best of other kinds, or those that are faster
 //    "failed": [{"kind", "result", "what"}],          designs of which nothing works
-//    "tried":  [{"kind", "result", "what", "from"}]}  what was made before of this candidate, or of which of
-//    two
+//    "tried":  [{"kind", "result", "what", "from"}]}  candidates that were made from this one before; `from`
+//                                                     names the parent where the prompt shows two
 //
 // Any may be missing. Texts of models and of the judge are shortened and cleaned here.
 #pragma once

@@ -42,6 +42,7 @@ using Seats = std::deque<std::unique_ptr<CandidateSeat>>;
 
 constexpr double kTf32Error = 2e-4;
 constexpr double kFarBehind = 0.6;
+constexpr double kHardlySlower = 0.9;  // `slower` with an interval that ends above this needs a second pair
 
 TaskContext ContextOfTask(const ReferenceSession& session) {
   const Json& facts = session.facts();
@@ -237,8 +238,11 @@ Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_m
     const Verdict verdict = hone::Judge(seen, context);
     // More pairs will not accept a candidate that is far behind. One more shows whether it is slower.
     const bool far_behind = verdict.vs_best.estimate > 0 && verdict.vs_best.estimate < kFarBehind;
-    const bool worth_a_pair = !far_behind || (seen.timing && seen.timing->pairs < 2);
-    return verdict.verdict == NameOf(Decision::kInconclusive) && worth_a_pair;
+    const bool one_pair = seen.timing && seen.timing->pairs < 2;
+    // A pair of processes may be a little slower than the next one without any reason in the candidate.
+    const bool hardly_slower =
+        verdict.reason == NameOf(Reason::kSlower) && one_pair && verdict.vs_best.high > kHardlySlower;
+    return hardly_slower || (verdict.verdict == NameOf(Decision::kInconclusive) && (!far_behind || one_pair));
   };
   HONE_ASSIGN_OR_RETURN(judged.measurement,
                         evaluator_->Evaluate(candidate, next_, progress, is_unsure, once_more));

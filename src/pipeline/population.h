@@ -88,8 +88,9 @@ std::vector<const ArchiveMember*> Parents(const SearchArchive& archive);
 // the steps with this parent and `paid` those of them with a gain. Parents of one kind share this, so that a
 // kind with two parents is not drawn more often.
 double ParentWeight(const ArchiveMember& parent, const SearchArchive& archive);
-// Failed members that may be repaired, with weights: those that were not repaired yet and are close enough.
-// Each attempt in a row halves the closeness. The squared speed of the ancestor is a factor.
+// Failed members that may be repaired: those that were not repaired yet and whose closeness, halved for each
+// failed attempt before them, is large enough. The weight is that closeness times the squared speed of the
+// last ancestor that works, as a share of the best.
 struct Weighted {
   const ArchiveMember* member;
   double weight;

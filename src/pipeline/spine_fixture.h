@@ -26,6 +26,13 @@ inline std::string CandidateText(const std::string& fate, const std::string& mor
          "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
 }
 
+// A kernel with a number to tune: one of its values cannot be built.
+inline constexpr char kTunable[] =
+    "import triton\nimport triton.language as tl\nHONE_TUNE = {\"BLOCK\": [16, 32, 64, 7]}\nBLOCK = 16\n"
+    "@triton.jit\ndef k(x, y, n, B: tl.constexpr):\n    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+    "    tl.store(y + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)\n"
+    "def go(x, y):\n    k[(4,)](x, y, x.numel(), B=BLOCK)\n";
+
 inline std::string Analysis(bool worth, const std::string& complexity = "low",
                             const std::string& type = "gemm") {
   return fmt::format(

@@ -82,9 +82,9 @@ std::string FixCounts(const MendingUse& use) {
 }
 
 std::string MendingWords(const MendingUse& use) {
-  const std::string words = fmt::format("{} mended, {} of them right, {} of a model not needed",
-                                        CountOf(use.mended, "candidate", "candidates"), use.right,
-                                        CountOf(use.calls_saved, "call", "calls"));
+  const std::string words =
+      fmt::format("{} mended, {} of them right, {} saved", CountOf(use.mended, "candidate", "candidates"),
+                  use.right, CountOf(use.calls_saved, "model call", "model calls"));
   const std::string fixes = FixCounts(use);
   return fixes.empty() ? words : words + "; fixes: " + fixes;
 }

@@ -26,7 +26,7 @@ MendingUse MendingOf(const RunRecord& run, const std::vector<CandidateRecord>& c
                      const std::vector<DecisionRecord>& decisions);
 // "unknown-triton-op 2, name-not-defined 1", most frequent first.
 std::string FixCounts(const MendingUse& use);
-// "3 candidates mended, 2 of them right, 1 call of a model not needed; fixes: …".
+// "3 candidates mended, 2 of them right, 1 model call saved; fixes: …".
 std::string MendingWords(const MendingUse& use);
 // Null if nothing was repaired.
 OrderedJson ToJson(const MendingUse& use);

@@ -68,7 +68,7 @@ TEST(MendingStory, CountsCandidatesFixesAndCallsThatWereNotNeeded) {
   EXPECT_EQ(use.right, 4);
   EXPECT_EQ(use.calls_saved, 1);
   EXPECT_EQ(MendingWords(use),
-            "5 candidates mended, 4 of them right, 1 call of a model not needed; fixes: syntax 2, "
+            "5 candidates mended, 4 of them right, 1 model call saved; fixes: syntax 2, "
             "unknown-triton-op 2, name-not-defined 1, unmasked-access 1");
   EXPECT_EQ(DumpJson(Json(ToJson(use))),
             R"({"calls_saved":1,"fixes":{"name-not-defined":1,"syntax":2,"unknown-triton-op":2,)"
@@ -92,8 +92,8 @@ TEST(MendingStory, StandsInEveryReportOfTheRun) {
   const Explanation told = Explain(run.story());
   const std::string english = ExplanationDocument(told, ReportLanguage::kEnglish).Text(kOneLine);
   EXPECT_THAT(english, HasSubstr("Mechanical repair"));
-  EXPECT_THAT(english, HasSubstr("Candidates mended without a model: 5. Right afterwards: 4. Calls of a "
-                                 "model not needed: 1."));
+  EXPECT_THAT(english, HasSubstr("Candidates mended without a model: 5. Right afterwards: 4. Model "
+                                 "calls saved: 1."));
   EXPECT_THAT(english, testing::ContainsRegex("unknown-triton-op +2"));
   const std::string chinese = ExplanationDocument(told, ReportLanguage::kChinese).Text(kOneLine);
   EXPECT_THAT(chinese, HasSubstr("未经模型修复的候选：5 个；修复后正确：4 个；省去的模型调用：1 次。"));

@@ -16,7 +16,7 @@ const std::vector<MessageText>& AllMessages() {
       {"search.way", "The way to {0}:", "得到 {0} 的路径："},
       {"section.mending", "Mechanical repair", "机械修复"},
       {"mending.total",
-       "Candidates mended without a model: {0}. Right afterwards: {1}. Calls of a model not needed: {2}.",
+       "Candidates mended without a model: {0}. Right afterwards: {1}. Model calls saved: {2}.",
        "未经模型修复的候选：{0} 个；修复后正确：{1} 个；省去的模型调用：{2} 次。"},
       {"section.causes", "Why candidates failed", "失败原因"},
       {"section.difference", "What made the difference", "决定性差异"},

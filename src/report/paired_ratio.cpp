@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/ids.h"
+#include "base/student.h"
 
 namespace hone {
 
@@ -69,10 +70,7 @@ double DrawnRatio(const TaskLogs& task, Random* random) {
 // The normal distribution's tail beyond the value that Student's t exceeds with 2.5%. It is the quantile to
 // use for a bootstrap, whose distribution is nearly normal.
 double TailFor(size_t degrees) {
-  constexpr double kStudent[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060};
-  const double t =
-      degrees <= std::size(kStudent) ? kStudent[degrees - 1] : 1.959964 + 2.4 / static_cast<double>(degrees);
-  return std::erfc(t / std::sqrt(2.0)) / 2;
+  return std::erfc(Student95(degrees) / std::sqrt(2.0)) / 2;
 }
 
 double OutwardsDown(double value) {

@@ -106,8 +106,8 @@ TEST_F(SuiteReportTest, MechanicalRepairsOfAllTasksAreAddedUp) {
   }
   const SuiteSummary summary = *Summarise(*store_, suite_);
   EXPECT_THAT(SuiteText(summary, kOneLine),
-              testing::HasSubstr("mechanical repair: 2 candidates mended, 1 of them right, 1 call of a model "
-                                 "not needed; fixes: syntax 2, unmasked-access 2\n"));
+              testing::HasSubstr("mechanical repair: 2 candidates mended, 1 of them right, 1 model call "
+                                 "saved; fixes: syntax 2, unmasked-access 2\n"));
   const SuiteData data = *ReadSuiteData(*store_, suite_);
   EXPECT_THAT(SuiteHtml(data), testing::HasSubstr("2 candidates mended, 1 of them right"));
   EXPECT_THAT(SuiteMarkdown(data), testing::HasSubstr("Mechanical repair: 2 candidates mended"));

@@ -12,6 +12,8 @@ namespace hone {
 
 namespace {
 
+constexpr double kSplitProducts = 3;  // fp16 products for one of float32 operands in two terms each
+
 std::map<std::string, int64_t> Counts(const Json& json) {
   std::map<std::string, int64_t> counts;
   if (json.is_object())
@@ -106,6 +108,7 @@ Card CardFromJson(const Json& json) {
   card.output_bytes = GetInt(json, "output_bytes");
   card.flops = GetNumber(json, "flops");
   card.least_flops = GetNumber(json, "least_flops", -1);
+  card.cudnn_flops = GetNumber(json, "cudnn_flops");
   card.graph_bytes = GetInt(json, "graph_bytes", -1);
   card.counted_by = GetString(json, "counted_by", "operators");
   card.serial_chain = GetInt(json, "serial_chain");
@@ -131,6 +134,7 @@ Json ToJson(const Card& card) {
           {"least_bytes", card.least_bytes()},
           {"flops", card.flops},
           {"least_flops", card.least_flops >= 0 ? Json(card.least_flops) : Json()},
+          {"cudnn_flops", card.cudnn_flops},
           {"graph_bytes", card.graph_bytes >= 0 ? Json(card.graph_bytes) : Json()},
           {"counted_by", card.counted_by},
           {"operator_calls", card.operator_calls()},
@@ -144,17 +148,29 @@ Json ToJson(const Card& card) {
           {"degenerate_rule", card.degenerate_rule}};
 }
 
-void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed) {
+void SetFloor(Card* card, const Ceilings& ceilings, Tf32Allowed tf32) {
   const std::string dtype = card->outputs.empty() ? "float32" : card->outputs[0].dtype;
-  double rate = 0;
-  for (const std::string& name : {dtype, std::string("float32")})
-    if (rate == 0 && ceilings.flops_per_s.count(name) != 0) rate = ceilings.flops_per_s.at(name);
-  if (tf32_allowed && dtype == "float32" && ceilings.flops_per_s.count("tf32") != 0)
-    rate = std::max(rate, ceilings.flops_per_s.at("tf32"));
-  const double arithmetic_us = rate > 0 ? card->floor_flops() / rate * 1e6 : 0;
+  const auto rate_of = [&](const std::string& name) {
+    const auto found = ceilings.flops_per_s.find(name);
+    return found == ceilings.flops_per_s.end() ? 0.0 : found->second;
+  };
+  const double plain = rate_of(dtype) > 0 ? rate_of(dtype) : rate_of("float32");
+  const auto rate = [&](bool rounds) {
+    if (dtype != "float32") return plain;
+    return rounds ? std::max({plain, rate_of("tf32"), rate_of("float16")})
+                  : std::max(plain, rate_of("float16") / kSplitProducts);
+  };
+  const double cudnn = std::clamp(card->cudnn_flops, 0.0, card->floor_flops());
+  const double others = card->floor_flops() - cudnn;
+  double arithmetic_us = 0;
+  for (const auto& [flops, per_s] :
+       {std::pair(cudnn, rate(tf32.cudnn)), std::pair(others, rate(tf32.matmul))})
+    if (per_s > 0) arithmetic_us += flops / per_s * 1e6;
   const double bandwidth = ceilings.memory_bytes_per_s;
   const double memory_us = bandwidth > 0 ? static_cast<double>(card->least_bytes()) / bandwidth * 1e6 : 0;
-  card->ceiling_flops_per_s = rate;
+  card->ceiling_flops_per_s = cudnn > 0 && others > 0 && arithmetic_us > 0
+                                  ? card->floor_flops() / arithmetic_us * 1e6
+                                  : rate(cudnn > 0 ? tf32.cudnn : tf32.matmul);
   card->ceiling_bytes_per_s = bandwidth;
   card->floor_us = std::max(arithmetic_us, memory_us);
   card->floor_bound = arithmetic_us > memory_us ? "arithmetic" : "memory";

@@ -36,6 +36,7 @@ struct Card {
   int64_t output_bytes = 0;
   double flops = 0;          // as the module is written
   double least_flops = -1;   // after the graph's rewrites; -1: no graph was captured
+  double cudnn_flops = 0;    // those of floor_flops() that cuDNN computes: convolutions, recurrent layers
   int64_t graph_bytes = -1;  // bytes that a call must move through memory (graph/cost.h); -1: no graph
   std::string counted_by = "operators";  // "graph", or "operators": counted while one call ran
   int64_t serial_chain = 0;
@@ -58,9 +59,16 @@ struct Card {
 
 Card CardFromJson(const Json& json);
 Json ToJson(const Card& card);
+// The float32 operators that may round their operands to TF32, by PyTorch's flags or by --precision.
+struct Tf32Allowed {
+  bool cudnn = false;   // convolutions and recurrent layers
+  bool matmul = false;  // other products
+};
 // Sets the floor, its bound and the peak rates behind it. Counts arithmetic at the fastest rate that the
-// precision limit allows: TF32 if the reference may use it.
-void SetFloor(Card* card, const Ceilings& ceilings, bool tf32_allowed);
+// precision limit allows. Operands scaled and stored as fp16 have the 11 bits of TF32, so what may round to
+// TF32 can run at fp16's rate. Other float32 products take three fp16 products of operands in two terms, or
+// one in float32. `ceiling_flops_per_s` is the mean rate of all FLOPs.
+void SetFloor(Card* card, const Ceilings& ceilings, Tf32Allowed tf32);
 // No honest call can be faster, whatever its algorithm: every input and output byte moves at cache speed. The
 // margin of two covers that a library copy does not reach the cache's peak.
 double ImpossibleBelowUs(const Card& card, const Ceilings& ceilings);

@@ -75,7 +75,7 @@ TEST(Card, GoesThroughJsonUnchanged) {
   Ceilings ceilings;
   ceilings.memory_bytes_per_s = 1e9;
   ceilings.flops_per_s = {{"float32", 1e9}};
-  SetFloor(&with_floor, ceilings, false);
+  SetFloor(&with_floor, ceilings, {});
   ASSERT_GT(with_floor.floor_us, 0);
   EXPECT_EQ(ToJson(CardFromJson(ToJson(with_floor))), ToJson(with_floor));
 }
@@ -95,7 +95,7 @@ TEST(Card, ReadsOddJsonWithoutThrowing) {
   };
   for (const char* text : odd) {
     Card card = CardFromJson(*ParseJson(text));
-    SetFloor(&card, Ceilings{}, false);
+    SetFloor(&card, Ceilings{}, {});
     EXPECT_TRUE(ParseJson(DumpJson(ToJson(card))).ok()) << text;
     EXPECT_THAT(CardText(card), HasSubstr("inputs")) << text;
   }
@@ -110,7 +110,7 @@ TEST(Card, TextTellsEverythingAPersonAsks) {
   Ceilings ceilings;
   ceilings.memory_bytes_per_s = 1e9;
   ceilings.flops_per_s = {{"float32", 1e9}};
-  SetFloor(&card, ceilings, false);
+  SetFloor(&card, ceilings, {});
   const std::string text = CardText(card);
   for (const char* part : {"float32 [512, 10, 128]", "float32 [10, 256]", "Linear x2", "GRU x1",
                            "1000 (3.9 KiB)", "15 calls", "aten::mm x12", "2 GFLOP", "2.5 MiB",
@@ -174,30 +174,77 @@ TEST(Floor, IsTheSlowerOfArithmeticAndMemory) {
   };
   Ceilings ceilings;
   ceilings.memory_bytes_per_s = 1e9;
-  ceilings.flops_per_s = {{"float32", 1e10}, {"tf32", 1e11}, {"float16", 2e11}};
+  ceilings.flops_per_s = {
+      {"float32", 1e10}, {"tf32", 1e11}, {"float16", 2e10}};  // float16: see the next test
   for (const Row& row : std::vector<Row>{
            {"arithmetic", "float32", 1e9, 1000, false, 1e5, "arithmetic"},
            {"TF32 where the reference may use it", "float32", 1e9, 1000, true, 1e4, "arithmetic"},
            {"memory", "float32", 1e3, 1'000'000, false, 1e3, "memory"},
-           {"the rate of the dtype", "float16", 2e9, 1000, false, 1e4, "arithmetic"},
-           {"TF32 is nothing to float16", "float16", 2e9, 1000, true, 1e4, "arithmetic"},
+           {"the rate of the dtype", "float16", 2e9, 1000, false, 1e5, "arithmetic"},
+           {"TF32 is nothing to float16", "float16", 2e9, 1000, true, 1e5, "arithmetic"},
            {"float32's rate for a dtype without one", "int64", 1e9, 1000, false, 1e5, "arithmetic"},
            {"nothing to do", "float32", 0, 0, false, 0, "memory"}}) {
     Card card;
     card.outputs = {{row.dtype, {1}}};
     card.flops = row.flops;
     card.weight_bytes = row.bytes;
-    SetFloor(&card, ceilings, row.tf32);
+    SetFloor(&card, ceilings, {row.tf32, row.tf32});
     EXPECT_DOUBLE_EQ(card.floor_us, row.floor_us) << row.what;
     EXPECT_EQ(card.floor_bound, row.bound) << row.what;
   }
+}
+
+TEST(Floor, TakesEachFloat32OperatorAtTheRateThatItsPrecisionAllows) {
+  struct Row {
+    const char* what;
+    double cudnn, others;  // FLOPs
+    Tf32Allowed tf32;
+    double floor_us, mean_rate;
+  };
+  Ceilings ceilings;
+  ceilings.flops_per_s = {{"float32", 5e13}, {"tf32", 4e14}, {"float16", 9e14}};
+  for (const Row& row :
+       std::vector<Row>{{"convolutions that round to TF32, as fp16", 9e12, 0, {true, false}, 1e4, 9e14},
+                        {"convolutions that do not, as three products", 9e12, 0, {false, true}, 3e4, 3e14},
+                        {"other products are not cuDNN's", 0, 9e12, {true, false}, 3e4, 3e14},
+                        {"other products that may round", 0, 9e12, {false, true}, 1e4, 9e14},
+                        {"both", 9e12, 9e12, {true, false}, 4e4, 4.5e14},
+                        {"both, and all may round", 9e12, 9e12, {true, true}, 2e4, 9e14}}) {
+    Card card;
+    card.outputs = {{"float32", {1}}};
+    card.flops = row.cudnn + row.others;
+    card.cudnn_flops = row.cudnn;
+    SetFloor(&card, ceilings, row.tf32);
+    EXPECT_NEAR(card.floor_us, row.floor_us, 1e-6 * row.floor_us) << row.what;
+    EXPECT_NEAR(card.ceiling_flops_per_s, row.mean_rate, 1e-6 * row.mean_rate) << row.what;
+    const Card again = CardFromJson(ToJson(card));
+    EXPECT_EQ(again.cudnn_flops, row.cudnn) << row.what;
+  }
+  // float32's own rate where a third of float16's is less, and where float16 was not measured.
+  for (const double half : {1e14, 0.0}) {
+    Card card;
+    card.outputs = {{"float32", {1}}};
+    card.flops = 5e12;
+    ceilings.flops_per_s = {{"float32", 5e13}};
+    if (half > 0) ceilings.flops_per_s["float16"] = half;
+    SetFloor(&card, ceilings, {});
+    EXPECT_DOUBLE_EQ(card.floor_us, 1e5);
+  }
+  // Float64 and fp16 networks have one rate. More FLOPs of cuDNN than there are in all are those of all.
+  Card card;
+  card.outputs = {{"float64", {1}}};
+  card.flops = 6e12;
+  card.cudnn_flops = 9e12;
+  ceilings.flops_per_s = {{"float64", 6e13}, {"float16", 9e14}};
+  SetFloor(&card, ceilings, {true, true});
+  EXPECT_DOUBLE_EQ(card.floor_us, 1e5);
 }
 
 TEST(Floor, IsZeroWithoutCeilingsAndNeverInfinite) {
   Card card;
   card.flops = 1e12;
   card.weight_bytes = 1 << 30;
-  SetFloor(&card, Ceilings{}, true);
+  SetFloor(&card, Ceilings{}, {true, true});
   EXPECT_EQ(card.floor_us, 0);
   EXPECT_EQ(ImpossibleBelowUs(card, Ceilings{}), 0);
 }

@@ -5,12 +5,13 @@
 #include <limits>
 #include <optional>
 
+#include "base/student.h"
+
 namespace hone {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNormal95 = 1.959964;
 // On a quiet machine the ratios of rounds have a spread of at most 0.03. Five times that means a busy
 // machine.
 constexpr double kBusyRounds = 0.15;
@@ -18,6 +19,13 @@ constexpr double kBusyRounds = 0.15;
 // that.
 constexpr double kNearOne = 0.05;
 constexpr double kNarrow = 0.10;
+// Further pairs are futile if they would accept the candidate with less than this probability. That decides
+// if the estimate and its interval are at most this far from 1 and this wide.
+constexpr double kFutile = 0.05;
+constexpr double kNearEnough = 0.10;
+constexpr double kNarrowEnough = 0.20;
+// The mean of the standard deviation of three normal values whose true one is 1.
+constexpr double kDeviationOfThree = 0.886;
 // A lead must exceed this many standard errors of one pair of processes.
 constexpr double kStandsOut = 4;
 // For a normal distribution, the standard deviation divided by the distance from median to quartile.
@@ -31,15 +39,6 @@ constexpr size_t kLeastRounds = 6;
 
 // A sign test: the probability that random rounds agree at least as well as these do.
 constexpr double kAgreeByChance = 0.02;  // six of six rounds (one in 64), eight of nine, ten of twelve
-
-// The value that |t| exceeds with probability 5% (Student's t).
-double Student95(size_t degrees) {
-  constexpr double kTable[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
-                               2.2622,  2.2281, 2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199};
-  if (degrees == 0) return kInfinity;
-  if (degrees <= std::size(kTable)) return kTable[degrees - 1];
-  return kNormal95 + 2.4 / static_cast<double>(degrees);
-}
 
 // The standard deviation by the median absolute deviation, so that outliers have no extra weight.
 double RobustDeviation(std::vector<double> values) {
@@ -226,22 +225,48 @@ double RoundSpread(const std::vector<double>& us) {
   return logs.size() < 2 ? 0 : RobustDeviation(std::move(logs));
 }
 
+double ChanceOfAcceptance(const std::vector<PairTimes>& pairs, double process_spread) {
+  const std::vector<PairEstimate> estimates = EstimatePairs(pairs);
+  if (estimates.empty()) return 1;
+  const double count = static_cast<double>(estimates.size());
+  double mean = 0, squares = 0, rounds = 0;
+  for (const PairEstimate& pair : estimates) mean += pair.value / count;
+  for (const PairEstimate& pair : estimates) {
+    squares += Square(pair.value - mean);
+    rounds += Square(std::max(pair.below, pair.above) / kNormal95) / count;
+  }
+  // How much one pair's estimate varies.
+  double deviation = std::hypot(process_spread, std::sqrt(rounds));
+  if (estimates.size() > 1) deviation = std::max(deviation, std::sqrt(squares / (count - 1)));
+  if (!std::isfinite(deviation) || deviation <= 0) return mean > 0 ? 1 : 0;
+  const double root = std::sqrt(static_cast<double>(kPairsToAccept));
+  const double hurdle =
+      std::max(kNormal95 * process_spread, Student95(kPairsToAccept - 1) * kDeviationOfThree * deviation) /
+      root;
+  const double unknown = std::hypot(deviation / std::sqrt(count), deviation / root);
+  return 0.5 * std::erfc((hurdle - mean) / (unknown * std::sqrt(2.0)));
+}
+
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
   const std::vector<PairEstimate> estimates = EstimatePairs(pairs);
   if (estimates.empty() || estimates.size() < pairs.size()) return true;
   const Interval interval = IntervalOf(estimates, process_spread);
   if (!interval.Contains(1)) return false;
   if (interval.low <= 0) return true;
-  const double quiet = kNormal95 * process_spread / std::sqrt(std::min<double>(pairs.size(), kPairsToAccept));
-  if (std::abs(std::log(interval.estimate)) > std::max(kNearOne, quiet)) return true;
-  if (std::log(interval.high / interval.low) / 2 > std::max(kNarrow, 1.5 * quiet)) return true;
+  const double distance = std::abs(std::log(interval.estimate));
+  const double half_width = std::log(interval.high / interval.low) / 2;
   std::vector<double> spreads;
   for (const PairTimes& pair : pairs) {
     std::vector<double> ratios = LogRatios(pair);
     for (double& ratio : ratios) ratio = std::exp(ratio);
     spreads.push_back(RoundSpread(ratios));
   }
-  return MedianOf(std::move(spreads)) > kBusyRounds;
+  const double scatter = MedianOf(std::move(spreads));
+  if (ChanceOfAcceptance(pairs, process_spread) < kFutile)
+    return distance > kNearEnough || half_width > kNarrowEnough || scatter > 2 * kBusyRounds;
+  const double quiet = kNormal95 * process_spread / std::sqrt(std::min<double>(pairs.size(), kPairsToAccept));
+  return distance > std::max(kNearOne, quiet) || half_width > std::max(kNarrow, 1.5 * quiet) ||
+         scatter > kBusyRounds;
 }
 
 bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {

@@ -50,10 +50,14 @@ Interval RatioInterval(const std::vector<PairTimes>& pairs, double process_sprea
 // side's rounds on a quiet machine it is about 0.03. 0 for fewer than two values.
 double RoundSpread(const std::vector<double>& us);
 
+// The probability that three further pairs would accept the candidate, as far as these pairs can tell.
+double ChanceOfAcceptance(const std::vector<PairTimes>& pairs, double process_spread);
+
 // Whether the machine was too busy for a decision. The interval contains 1, and one of these holds: the
 // estimate is not near 1; the interval is much wider than quiet processes make it; the rounds' ratios scatter
 // far more than on a quiet machine. A pair without an estimate also counts. An interval that excludes 1 is a
-// decision.
+// decision. So is one that reaches at most 20% to each side if further pairs would hardly accept the
+// candidate: measuring on would only make "not faster" more precise.
 bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread);
 
 // Whether a speed-up of `estimate` exceeds the scatter of the rounds in every pair. On a busy machine three

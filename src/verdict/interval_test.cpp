@@ -196,6 +196,38 @@ TEST(TooNoisy, SaysWhenTheRoundsCannotTell) {
   for (const Row& row : rows) EXPECT_EQ(TooNoisy(row.pairs, row.spread), row.noisy) << row.what;
 }
 
+TEST(ChanceOfAcceptance, IsSmallWithoutALeadAndLargeWithOne) {
+  const auto chance = [](double ratio, double scatter, int rounds = 12) {
+    return ChanceOfAcceptance({Pair(Rounds(100, scatter, rounds), Rounds(100 * ratio, scatter, rounds, 2))},
+                              0.03);
+  };
+  EXPECT_LT(chance(0.95, 0.02), 0.01);
+  EXPECT_LT(chance(1.00, 0.02), 0.05);
+  EXPECT_GT(chance(1.05, 0.02), 0.15);
+  EXPECT_GT(chance(1.20, 0.02), 0.95);
+  EXPECT_LT(chance(1.20, 0.20), chance(1.20, 0.02)) << "scatter hides a lead";
+  EXPECT_EQ(ChanceOfAcceptance({}, 0.03), 1) << "nothing is known";
+  EXPECT_EQ(chance(0.95, 0.02, 5), 0) << "so few rounds know nothing of their scatter, and there is no lead";
+  EXPECT_EQ(chance(1.05, 0.02, 5), 1);
+  const PairTimes lead = Pair(Rounds(100, 0.02), Rounds(120, 0.02, 12, 2)),
+                  none = Pair(Rounds(100, 0.02), Rounds(97, 0.02, 12, 2));
+  EXPECT_LT(ChanceOfAcceptance({lead, none}, 0.03), ChanceOfAcceptance({lead}, 0.03))
+      << "processes that differ say less";
+}
+
+TEST(TooNoisy, IsNotSaidWhereFurtherPairsWouldHardlyAcceptTheCandidate) {
+  // A third of the rounds is off to each side.
+  const auto noisy = [](double ratio, double off) {
+    Values baseline;
+    for (int i = 0; i < 12; ++i) baseline.push_back(100 * ratio * std::exp(off * (i % 3 - 1)));
+    return TooNoisy({Pair(Values(12, 100), baseline)}, 0.03);
+  };
+  EXPECT_FALSE(noisy(0.98, 0.12)) << "not faster, and within a fifth of PyTorch";
+  EXPECT_TRUE(noisy(1.06, 0.12)) << "perhaps faster";
+  EXPECT_TRUE(noisy(0.98, 0.5)) << "within a half says nothing";
+  EXPECT_TRUE(noisy(0.85, 0.19)) << "perhaps slower";
+}
+
 TEST(StandsOut, TellsALuckyDifferenceFromOneThatTheRoundsShow) {
   // The logarithms of these rounds scatter by 0.5 around 1.3, so their medians mean little.
   std::vector<PairTimes> wild;

@@ -135,11 +135,24 @@ def check_products():
     expect("matmul", Call(torch.matmul), [r(2, 1, 3, 4), r(7, 4, 5)], 2 * 2 * 7 * 3 * 4 * 5)
     expect("einsum", Call(lambda a, b: torch.einsum("bij,bjk->bik", a, b)), [r(2, 3, 4), r(2, 4, 5)], 2 * 2 * 3 * 4 * 5)
     expect("einsum, summed", Call(lambda a, b: torch.einsum("bij, jk -> ki", a, b)), [r(2, 3, 4), r(4, 5)], 2 * 3 * 4 * 5)
+    expect("einsum of three", Call(lambda a, b, c: torch.einsum("ij,jk,kl->il", a, b, c)), [r(2, 3), r(3, 4), r(4, 5)], 2 * 2 * 3 * 4 + 2 * 2 * 4 * 5)
     expect("einsum, elementwise", Call(lambda a, b: torch.einsum("ij,ij->ij", a, b)), [r(2, 3), r(2, 3)], 0)
     expect("vdot", Call(torch.vdot), [r(4), r(4)], 2 * 4)
     expect("Linear", nn.Linear(4, 5), [r(2, 3, 4)], 2 * 2 * 3 * 4 * 5)
     expect("Bilinear", nn.Bilinear(4, 5, 6), [r(3, 4), r(3, 5)], 2 * 3 * (6 * 4 * 5 + 6 * 5))
     expect("elementwise", nn.Sequential(nn.ReLU(), nn.LayerNorm(4)), [r(3, 4)], 0)
+
+
+def check_classes():
+    """Which FLOPs are cuDNN's on a GPU."""
+    global checked
+    model = nn.Sequential(nn.Conv2d(3, 5, 3), nn.ConvTranspose2d(5, 4, 2), nn.Flatten(), nn.Linear(4 * 25, 7))
+    card = hone_card.card(model.eval(), [torch.randn(2, 3, 6, 6)])
+    convolutions = 2 * 2 * 5 * 16 * 3 * 9 + 2 * 2 * 5 * 16 * 4 * 4
+    checked += 1
+    if card["cudnn_flops"] != convolutions or card["flops"] != convolutions + 2 * 2 * 100 * 7:
+        failures.append("classes")
+        print("FAILED  classes: %d of %d" % (card["cudnn_flops"], card["flops"]))
 
 
 def check_attention():
@@ -210,7 +223,7 @@ def main():
     if tuple(int(part) for part in torch.__version__.split(".")[:2]) >= (2, 4) and not hone_flops._registry():
         failures.append("this torch has formulas, and they are not used")
         print(failures[-1])
-    for check in (check_convolutions, check_products, check_attention, check_recurrent):
+    for check in (check_convolutions, check_products, check_classes, check_attention, check_recurrent):
         check()
     print("%d counts, %d of graphs, %d wrong, %.1f s" % (checked, graphs, len(failures), time.monotonic() - began))
     return 1 if failures else 0

@@ -318,10 +318,14 @@ class Bundle:
                 plain = self.model(*self.inputs)
             wide = copy.deepcopy(self.model).double()(*[x.double() if x.is_floating_point() else x for x in self.inputs])
         changed = [not torch.equal(a, b) and not bool(a.isnan().any()) for a, b in zip(before, self.inputs)]
+        memory = lambda tensor: tensor.untyped_storage().data_ptr()
+        held = {memory(t) for t in (*self.inputs, *self.model.parameters(), *self.model.buffers())} - {0}
         said = []
         for (name, _, _), got, again, p, w, own in zip(self.cases, *answers, plain, wide, self.model.split(changed)):
             differs = any(not torch.equal(a.reshape(-1).view(torch.uint8), b.reshape(-1).view(torch.uint8)) for a, b in zip(flat(got), flat(again)))
-            what = "two runs differ" if differs else "an input was changed" if any(own) else complaint(got, p, w)
+            new = [(a, b) for a, b, theirs in zip(flat(got), flat(again), flat(p)) if memory(theirs) not in held]
+            shares = any(memory(a) in held or memory(a) == memory(b) != 0 for a, b in new)
+            what = "two runs differ" if differs else "an answer shares memory that PyTorch's does not" if shares else "an input was changed" if any(own) else complaint(got, p, w)
             if what:
                 said.append("%s, %s: %s" % (device, name, what))
         return said
@@ -501,6 +505,107 @@ def check_index(options, folder, device):
     return None
 
 
+class Sharing(nn.Module):
+    """Outputs that share memory with inputs, weights and each other, and outputs that rewrites turn into such."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(R(4, 6))
+        self.register_buffer("b", R(4, 6))
+
+    def forward(self, x, y):
+        a = x * 3
+        return {
+            "zero added": x + 0, "a chain that is one": x * 2 * 0.5, "a sum of one element": y.sum(1), "a largest of one element": y.amax(1, keepdim=True), "a power of one": x.pow(1), "a view": x.view(-1), "transposed": x.t(), "a slice": x[:, 1:], "contiguous": x.contiguous(),
+            "dropout": F.dropout(x, 0.5, False), "cast": x.to(torch.float32), "a clone": x.clone(), "a clone, detached": x.clone().detach(), "a view of a sum": (x + 0).view(-1), "the input": x,
+            "computed": a, "computed, and zero": a + 0, "computed, seen": a.view(6, 4), "computed again": x * 3, "a product of two": (a + 0) * 1,
+            "a weight": self.w, "a weight, seen": self.w.t(), "a weight times one": self.w * 1, "a row of a buffer": self.b[1], "a buffer and zero": (self.b + 0)[1], "of weights alone": self.w.exp(), "of weights alone, seen": self.w.exp().view(-1),
+            "a constant": torch.tensor([1.0, 2.0, 3.0]), "a long constant, seen": torch.tensor([float(i) for i in range(40)]).view(4, 10)[1:],
+        }  # fmt: skip
+
+
+def shared(model, inputs, outputs):
+    """Pairs of names whose memory is the same: of an output with an input, a weight or an earlier output."""
+    known = [("input %d" % i, x) for i, x in enumerate(inputs)] + list(model.state_dict(keep_vars=True).items())
+    pairs = set()
+    for name, out in outputs.items():
+        pairs |= {(name, other) for other, tensor in known if tensor.untyped_storage().data_ptr() == out.untyped_storage().data_ptr()}
+        known.append((name, out))
+    return pairs
+
+
+def check_sharing(options, folder, device):
+    """The caller may write into an output. What PyTorch makes as a new tensor is one, and what it makes as a view stays one."""
+    model, inputs = Sharing().eval(), [R(4, 6), R(3, 1)]
+    folder.mkdir()
+    with torch.no_grad():
+        text, why = fused_house.candidate_text(options.tool, TASK, fused_house.graph_of(model, inputs), folder, device)
+        if text is None:
+            return "no kernels: " + why
+        candidate = fused_house.load(text, folder, device)
+        theirs, ours = model(*inputs), candidate._run_graph(model, inputs)
+        expected, got = shared(model, inputs, theirs), shared(model, inputs, ours)
+        again = {"again, " + name: out for name, out in candidate._run_graph(model, inputs).items()}
+        kept = {(a, b) for a, b in shared(model, inputs, {**ours, **again}) if a in again and b in ours}
+        outside = {name for name, other in expected if other.startswith("input ") or other in model.state_dict()}
+    if got - expected:
+        return "memory is shared that PyTorch does not share: %s" % sorted(got - expected)
+    if expected - got:
+        return "memory is not shared that PyTorch shares: %s" % sorted(expected - got)
+    kept = {pair for pair in kept if not (pair[0][len("again, ") :] in outside and pair[1] in outside)}
+    if kept:
+        return "two calls share memory: %s" % sorted(kept)
+    for name in theirs:
+        if not torch.allclose(ours[name], theirs[name]) or ours[name].stride() != theirs[name].stride():
+            return "%s is wrong" % name
+    with torch.no_grad():
+        for out in again.values():
+            if out.untyped_storage().data_ptr() not in [t.untyped_storage().data_ptr() for t in (*inputs, *model.state_dict().values())]:
+                out.fill_(99)
+        after = candidate._run_graph(model, inputs)
+    if not all(torch.allclose(after[name], theirs[name]) for name in theirs):
+        return "a write into an answer changes a later one"
+    return None
+
+
+def check_constants(options, folder, device):
+    """Constants that forward makes are a part of the file that runs once, whatever their dtype and length."""
+    values = [i / 7 for i in range(50)]
+    values[3:6] = NAN, INF, -INF
+
+    def forward(x):
+        index = torch.tensor([(7 * i) % 50 for i in range(50)])
+        mask = torch.tensor([i % 3 == 0 for i in range(50)])
+        half = torch.tensor([i / 8 for i in range(50)], dtype=torch.float16)
+        return (x * torch.tensor(values))[:, index], x.masked_fill(mask, 2.0), x + half, (x.double() * torch.tensor(values[6:] + [0.1] * 6, dtype=torch.float64)), x[:, :3] + torch.tensor([1.0, 2.0, NAN])
+
+    x, model = R(4, 50), of(forward).eval()
+    folder.mkdir()
+    with torch.no_grad():
+        text, why = fused_house.candidate_text(options.tool, TASK, fused_house.graph_of(model, [x]), folder, device)
+        if text is None:
+            return "no kernels: " + why
+        run = text[text.index("def _run_graph") :]
+        if len(re.findall(r"\d+\.\d", run[: run.index("def _run_steps")])) > 0 or text.count(" = _Constant(") != 6:
+            return "a call makes its constants"
+        candidate = fused_house.load(text, folder, device)
+        plain = model(x)
+        for turn in range(2):
+            for ours, theirs in zip(candidate._run_graph(model, [x]), plain):
+                if ours.dtype != theirs.dtype or not torch.allclose(ours, theirs, rtol=1e-6, equal_nan=True):
+                    return "an answer is wrong: %s" % ours.dtype
+        made = [value for value in vars(candidate).values() if isinstance(value, candidate._Constant)]
+        tables = [(one, one(torch.device("cpu"))) for one in made]
+        if any(one(torch.device("cpu")) is not tensor or one(torch.device("meta")).device.type != "meta" or one(torch.device("cpu")) is not tensor for one, tensor in tables):
+            return "a constant is not kept for each device"
+        if any(tensor.data_ptr() % 16 for _, tensor in tables):
+            return "a constant is not aligned"
+        with torch.inference_mode():
+            if any(candidate._Constant(one.shape, one.dtype, one.data, one.packed)(torch.device("cpu")).is_inference() for one in made):
+                return "a constant is of use in inference mode alone"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tool", required=True)
@@ -541,6 +646,8 @@ def main():
                 wrong += check(group, options, root / (folder.name + " apart"))
         others = [("the file", device, check_file) for device in options.devices]
         others += [("an index beyond the end", device, check_index) for device in options.devices]
+        others += [("shared memory", device, check_sharing) for device in options.devices]
+        others += [("constants", device, check_constants) for device in options.devices]
         others += [("imports", device, check_imports) for device in options.devices]
         others += [("memory", "cpu", lambda options, folder, device: check_memory(options, folder))] if "cpu" in options.devices else []
         for name, device, test in others:

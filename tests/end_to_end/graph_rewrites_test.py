@@ -125,6 +125,7 @@ def simple_rules():
     case("drop_no_ops", "arithmetic", lambda m, x: ((x * 1 + 0) / 1 - 0) ** 1 + 2, [(3, 5)], times=5, targets=["add"])
     case("drop_no_ops", "a copy that changes strides stays", lambda m, x: x.t().contiguous() + 1, [(3, 5)], times=0)
     case("drop_no_ops", "a copy that is returned stays", lambda m, x: x.clone(), [(3, 5)], times=0)
+    case("drop_no_ops", "a returned contiguous stays, because it copies other memory orders", lambda m, x: x.contiguous(), [(3, 5)], times=0)
     case("drop_no_ops", "a slice of a part stays", lambda m, x: x[:, 1:].exp(), [(3, 5)], times=0)
     case("merge_views", "reshapes", lambda m, x: x.view(6, 5).reshape(3, 10).unsqueeze(1) + 1, [(2, 3, 5)], times=2, targets=["reshape", "add"])
     case("merge_views", "permutations", lambda m, x: x.permute(2, 0, 1).transpose(0, 2).exp(), [(2, 3, 5)], targets=["permute", "exp"])
@@ -230,6 +231,62 @@ def pooled_convolutions():
     case("", "norm and scale, then pooled", lambda m, x: F.adaptive_avg_pool2d(m.b(m.c(x) * 2), 1), [(2, 3, 9, 7)], c=nn.ConvTranspose2d(3, 4, 3, stride=2), b=nn.BatchNorm2d(4))
 
 
+    large = [(2, 3, 40000)]
+    case("pool_convolution", "a long axis stays, because its matrix would be large", lambda m, x: m.c(x).mean(2), large, times=0, c=nn.Conv1d(3, 4, 3))
+    case("pool_convolution", "a long axis with one tap", lambda m, x: m.c(x).mean(2), large, c=nn.Conv1d(3, 4, 1))
+
+
+def paddings():
+    for rank, conv in ((1, nn.Conv1d), (2, nn.Conv2d), (3, nn.Conv3d)):
+        shape, name = (2, 4) + (9, 7, 6)[:rank], "conv%dd" % rank
+        for options in ({}, {"dilation": 2, "groups": 2}, {"bias": False}):
+            case("number_padding", "same, %s %s" % (name, options), lambda m, x: m.c(x).relu(), [shape], targets=[name, "relu"], c=conv(4, 6, 3, padding="same", **options))
+            case("number_padding", "valid, %s %s" % (name, options), lambda m, x: m.c(x), [shape], targets=[name], c=conv(4, 6, 2, padding="valid", **options))
+        case("number_padding", "an even kernel, " + name, lambda m, x: m.c(x), [shape], targets=["constant_pad_nd", name], c=conv(4, 6, 2, padding="same"))
+        case("number_padding", "an even kernel, dilated, " + name, lambda m, x: m.c(x), [shape], targets=[name], c=conv(4, 6, 4, padding="same", dilation=2))
+        case("number_padding", "numbers stay, " + name, lambda m, x: m.c(x), [shape], times=0, c=conv(4, 6, 3, padding=1))
+    case("number_padding", "kernels of both kinds", lambda m, x: m.c(x), [(2, 4, 9, 7)], targets=["constant_pad_nd", "conv2d"], c=nn.Conv2d(4, 6, (4, 3), padding="same"))
+    case("number_padding", "strided, valid", lambda m, x: m.c(x), [(2, 4, 9, 7)], targets=["conv2d"], c=nn.Conv2d(4, 6, 3, padding="valid", stride=2))
+    case("number_padding", "without a batch", lambda m, x: m.c(x), [(4, 9)], targets=["constant_pad_nd", "conv1d"], c=nn.Conv1d(4, 6, 2, padding="same"))
+    case("", "pooled", lambda m, x: m.c(x).mean((2, 3)), [(2, 4, 9, 7)], times=2, c=nn.Conv2d(4, 6, 4, padding="same"))
+
+
+def einsums():
+    def einsum(equation, sizes, times=1, targets=None):
+        shapes = [tuple(sizes[letter] for letter in operand) for operand in equation.split("->")[0].replace(" ", "").split(",")]
+        case("open_einsum", equation, lambda m, *given: torch.einsum(equation, *given), shapes, times=times, targets=targets)
+
+    sizes = {"a": 2, "b": 3, "c": 4, "d": 5, "e": 6, "f": 7}
+    einsum("ab,bc,cd->ad", sizes)
+    einsum("ab, bc, cd -> da", sizes)
+    einsum("ab,bc,cd,de->ae", sizes)
+    einsum("ab,bc,cd,de,ef->fa", sizes)
+    einsum("abc,abd,ace->abde", sizes)  # a batch
+    einsum("abc,bcd->ad", sizes, targets=["reshape", "reshape", "matmul"])
+    einsum("abcd,cdbe->ae", sizes)
+    einsum("abcd,aecd->abe", sizes)
+    einsum("abcd,aecd->eba", sizes)
+    einsum("abc,abc->a", sizes, targets=["mul", "sum"])
+    einsum("abc,cba->", sizes)
+    einsum("abc,ac->", sizes)  # b has only one operand
+    einsum("abc,ade->be", sizes)
+    einsum("a,b,c->cab", sizes, targets=["reshape", "reshape", "mul", "reshape", "reshape", "mul"])  # nothing is summed
+    einsum("ab,ab,ab->ab", sizes)
+    einsum("ab,ab,ab->ba", sizes)
+    einsum("ab,bc,ca", sizes)
+    einsum("ab,cb,dc", sizes)  # without an arrow: ad
+    einsum("abcde,adcfe,bda,acfb->adbe", sizes)  # as in a chunked scan
+    einsum("ab,bc->ac", sizes, times=0)
+    einsum("abc,cd->abd", sizes, times=0)
+    einsum("ab,ab->ab", sizes, times=0)
+    einsum("abc->ca", sizes, times=0)
+    case("open_einsum", "an ellipsis stays", lambda m, x, y, z: torch.einsum("...a,ab,bc->...c", x, y, z), [(2, 3, 4), (4, 5), (5, 6)], times=0)
+    case("open_einsum", "a diagonal stays", lambda m, x, y, z: torch.einsum("aa,ab,bc->c", x, y, z), [(3, 3), (3, 5), (5, 6)], times=0)
+    case("open_einsum", "a length that broadcasts stays", lambda m, x, y, z: torch.einsum("ab,bc,cd->ad", x, y, z), [(2, 1), (3, 5), (5, 6)], times=0)
+    case("open_einsum", "a permuted operand", lambda m, x, y: torch.einsum("abc,cbd->ad", x.transpose(0, 2), y), [(4, 3, 2), (4, 3, 5)])
+    case("open_einsum", "with a weight", lambda m, x, y: torch.einsum("abc,dc,bde->ae", x, m.w, y).relu(), [(4, 3, 2), (3, 5, 6)], w=torch.randn(5, 2))
+
+
 def triangles():
     shapes = [(259, 300), (300, 270)]
     same = lambda x: x
@@ -296,7 +353,7 @@ def together():
          targets=["conv2d"], c=nn.Conv2d(3, 4, 3), b=nn.BatchNorm2d(4), t=torch.randn(4, 1, 1))
 
 
-for part in (simple_rules, one_element, numbers, folded_weights, smaller_products, pooled_convolutions, triangles, normalised_means, degenerate_tasks, together):
+for part in (simple_rules, one_element, numbers, folded_weights, smaller_products, pooled_convolutions, paddings, einsums, triangles, normalised_means, degenerate_tasks, together):
     part()
 rules = subprocess.run([TOOL, "--list"], capture_output=True, text=True).stdout.split()
 failures += ["no case for the rule %s" % rule for rule in rules if rule not in tried]

@@ -239,6 +239,41 @@ def check(label, make, shape):
                 failures.append("%s: two calls differ" % label)
 
 
+def check_said():
+    """Calls that the file leaves to PyTorch are said once each, and are as PyTorch has them."""
+    task = TASK.replace("def forward(self, x):\n        return x", "def __init__(self):\n        super().__init__()\n        self.a, self.b = nn.Conv2d(16, 16, 3), nn.Conv2d(16, 8, 3)\n\n    def forward(self, x):\n        return self.b(torch.relu(self.a(x)))").replace("import torch\n", "import torch\nimport torch.nn as nn\n")
+    spaces = {}
+    exec(task, spaces)
+    x = torch.randn(2, 16, 9, 8)
+    with tempfile.TemporaryDirectory() as folder:
+        with torch.no_grad():
+            text, why = fused_house.candidate_text(options.tool, task, fused_house.graph_of(spaces["Model"]().eval(), [x]), folder, recipe="cuda/half_network")
+        if text is None:
+            failures.append("what is said: declined: " + why)
+            return
+        candidate = fused_house._import(text, folder)
+        candidate.torch = fused_house._OnCpu()
+        model = candidate.ModelNew().eval()
+
+        def call(gradients, autocast, tf32):
+            candidate._convolutions_tf32 = lambda: tf32
+            with torch.set_grad_enabled(gradients), torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+                got, want = model(x), candidate.Model.forward(model, x)
+            return torch.equal(got, want) and got.requires_grad == gradients
+
+        for word, state in (("gradients", (True, False, True)), ("autocast", (False, True, True)), ("TF32", (False, False, False)), ("GPU", (False, False, True))):
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
+                right = call(*state) and call(*state)
+            if not right or len(said) != 1 or word not in str(said[0].message):
+                failures.append("%s: said %s" % (word, [str(one.message) for one in said]))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            model.train()(x)
+        if said:
+            failures.append("train mode: said %s" % said[0].message)
+
+
 def make_double(model):
     return copy.deepcopy(model).double()
 
@@ -256,6 +291,8 @@ def scaled(model, size):
 for label, (make, shape) in CASES.items():
     if options.only in label:
         check(label, make, shape)
+if options.only in "what is said":
+    check_said()
 for failure in failures:
     print("FAILED", failure)
 print("%d cases, %d failures" % (len(CASES), len(failures)))

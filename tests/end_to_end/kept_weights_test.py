@@ -156,6 +156,42 @@ def check(path):
     return wrong
 
 
+def check_said(path):
+    """Calls that a prepared candidate leaves to PyTorch: each is as PyTorch has it, and is said once."""
+    task, wrong = runpy.run_path(str(path), run_name="candidate"), []
+    torch.manual_seed(0)
+    model, plain, x = task["ModelNew"]().eval(), task["Model"]().eval(), task["get_inputs"]()
+    if not hasattr(model, "hone_kept"):
+        return []
+    plain.load_state_dict(model.state_dict())
+    with torch.no_grad():
+        model(*x)  # prepares
+    if model.hone_kept.failed:
+        return []
+
+    def under_autocast(module):
+        with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+            return module(*x)
+
+    for what, call in (("gradients", lambda module: module(*x)), ("autocast", under_autocast)):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            got, want = call(model), call(plain)
+            call(model)
+        mine = [one for one in said if str(one.message).startswith("Hone")]
+        if len(mine) != 1 or what not in str(mine[0].message) or mine[0].filename != __file__:
+            wrong.append("%s: %s: said %s" % (path.stem, what, ["%s (%s)" % (one.message, one.filename) for one in mine]))
+        if got.dtype != want.dtype or got.requires_grad != want.requires_grad or not torch.allclose(got, want, atol=1e-5):
+            wrong.append("%s: %s: another answer than PyTorch's" % (path.stem, what))
+    with warnings.catch_warnings(record=True) as said, torch.no_grad():
+        warnings.simplefilter("always")
+        model(*x)
+        model.train()(*x)
+    if said:
+        wrong.append("%s: a warning without a reason: %s" % (path.stem, said[0].message))
+    return wrong
+
+
 class Here:
     """The parts of a worker that the steps of the contract need."""
 
@@ -223,6 +259,7 @@ def main():
                 tried += 1
                 wrong += check(path.parent / file)
                 wrong += check_contract(path.parent / file)
+                wrong += check_said(path.parent / file)
     print("\n".join([*wrong, "%d candidates, %d wrong" % (tried, len(wrong))]))
     return 1 if wrong else 0
 

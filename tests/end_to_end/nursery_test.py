@@ -87,6 +87,17 @@ raise SystemExit("it tried %d times" % turn[0])
 """
 LONG_AGO = 1_000_000_000
 
+# Does what torch.compile does with the first module that it compiles. Reports the processes that this started.
+WARMS_UP = """
+import json, os, torch
+from torch._inductor import async_compile
+from torch.utils._triton import has_triton_package
+before = set(os.listdir("/proc"))
+async_compile.maybe_warm_pool()
+started = [name for name in os.listdir("/proc") if name.isdigit() and name not in before]
+raise SystemExit(json.dumps({"started": started, "triton": has_triton_package()}))
+"""
+
 
 class NotHere(Exception):
     """This machine does not support this sandbox."""
@@ -224,6 +235,16 @@ def ends_as_before(hone, folder, level):
     return ""
 
 
+def starts_no_helpers(hone, folder, level):
+    """torch.compile starts no processes that would run beside timed calls"""
+    bench = Bench(hone, folder, "--sandbox", level)
+    detail = bench.judge("warms_up", WARMS_UP)["detail"]
+    bench.end()
+    seen = json.JSONDecoder().raw_decode(detail[detail.index("{"):])[0]
+    assert not seen["started"], "%s started" % seen["started"]
+    return "" if seen["triton"] else "torch.compile starts them only where Triton is installed"
+
+
 def goes_on_without(hone, folder, level):
     """when the nursery is killed, interpreters start in their sandboxes again, and verdicts stay"""
     bench = Bench(hone, folder, "--sandbox", level)
@@ -249,7 +270,8 @@ def main():
     parser.add_argument("--hone", required=True)
     args = parser.parse_args()
     failed = skipped = 0
-    cases = [(check, level) for level in ("bubblewrap", "landlock") for check in (inherits_nothing, ends_as_before, goes_on_without)]
+    cases = [(starts_no_helpers, "bubblewrap")]
+    cases += [(check, level) for level in ("bubblewrap", "landlock") for check in (inherits_nothing, ends_as_before, goes_on_without)]
     for check, level in cases:
         with tempfile.TemporaryDirectory(prefix="hone-nursery-test-") as folder:
             try:

@@ -190,7 +190,7 @@ def weights_taken_over(house):
     require_equal(list(run.calls), ["seed0"], "calls")
     told = house.run("explain", run.name, "--json").expect(ACCEPTED).json()
     require_equal(told["mending"], {"mended": 1, "right": 1, "calls_saved": 1, "fixes": {"weights-not-transferable": 1}}, "what is counted")
-    house.run("show", run.name).expect(ACCEPTED, "1 candidate mended, 1 of them right, 1 call of a model not needed")
+    house.run("show", run.name).expect(ACCEPTED, "1 candidate mended, 1 of them right, 1 model call saved")
 
 
 CASES = [weights_taken_over, analysis_corrected, bad_recordings]

@@ -34,7 +34,7 @@ SHOWN_BY_TIMING = ("slower", "stale-result", "unsynchronised", "unwritten-output
 SHOWN_BY_ANY_BLOCK = ("answers_lie_nowhere", "by_caller", "by_open_descriptors", "by_poison", "by_time_of_life", "by_trace", "computes_on_comparison", "late_thread",
                       "lazy_after_warm_up", "many_replies_at_once", "one_of_few_draws", "settled_by_settrace", "writes_input_when_timed")
 # Attacks on the clock whose gate has a unit test: frozen processes stay frozen (src/process/freezer_test.cpp); delayed short blocks and calls
-# that are computed together (src/verdict/verdict_test.cpp). CTest leaves them out; it has others that reach the same gate from a worker.
+# that are computed together (src/verdict/verdict_speed_test.cpp). CTest leaves them out; it has others that reach the same gate from a worker.
 SHOWN_BY_UNIT_TESTS = ("batches_in_data_ptr", "child_wakes_the_stopped", "own_block_loop", "slow_short_blocks", "spins_in_a_child", "takes_all_threads")
 # Attacks of these classes that the trials reject. With --check-only they must be rejected; timed, `inconclusive` would suffice for some.
 REFUSED_IN_TRIALS = ("cache_by_data_ptr", "cache_by_version", "cache_first_answer", "coarse_after_warm_up", "fork_bomb", "kills_parent")

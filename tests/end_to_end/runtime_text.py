@@ -29,7 +29,7 @@ def without_remarks(value):
 
 def included(name):
     file, colon, section = name.partition(":")
-    return json.dumps(without_remarks(device(file)[section])) if colon else expanded((CODEGEN / "templates" / file).read_text())
+    return json.dumps(without_remarks(functools.reduce(dict.__getitem__, section.split("."), device(file)))) if colon else expanded((CODEGEN / "templates" / file).read_text())
 
 
 def expanded(text):

@@ -125,6 +125,19 @@ def load(text, folder):
     return module
 
 
+def compile_for(sm):
+    """From now on the stand-in of `compiler` is a device of this kind, with its shared memory."""
+    import triton.compiler.compiler as compiling
+    from triton.backends.compiler import GPUTarget
+    from triton.runtime import driver
+
+    shared = {80: 166912, 89: 101376, 90: 232448}[sm]
+    known = type(driver.active.utils)().get_device_properties(0)
+    driver.active.utils.get_device_properties = lambda device: {**known, "max_shared_mem": shared}
+    driver.active.get_current_target = lambda: GPUTarget("cuda", sm, 32)
+    getattr(getattr(compiling, "max_shared_mem", None), "cache_clear", lambda: None)()
+
+
 def compiler():
     """The real compiler with a driver that launches nothing, as scripts/ask_triton.py uses it."""
     spec = importlib.util.spec_from_file_location("ask_triton", _ROOT / "scripts/ask_triton.py")

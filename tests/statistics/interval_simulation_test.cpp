@@ -220,6 +220,38 @@ TEST(IntervalSimulation, SeldomAcceptsAnEqualCandidate) {
   }
 }
 
+// After one pair, candidates without a gain are to be decided, and candidates with one are to be measured on.
+TEST(IntervalSimulation, FurtherPairsAreFutileForEqualCandidatesAndSeldomForFasterOnes) {
+  const int replicates = Replicates(2000);
+  constexpr double kSpread = 0.03;
+  struct Row {
+    double ratio, scatter, least, most;  // shares that are futile
+  };
+  // A pair with a gain of 10% looks like one without a gain where rounds scatter.
+  constexpr Row kRows[] = {{0.95, 0.02, 0.95, 1},  {1.00, 0.02, 0.45, 0.75}, {1.00, 0.10, 0.45, 0.75},
+                           {1.10, 0.02, 0, 0.01},  {1.10, 0.10, 0, 0.10},    {1.25, 0.02, 0, 0},
+                           {1.25, 0.10, 0, 0.0005}};
+  uint64_t seed = 300;
+  for (const Row& row : kRows) {
+    Noise noise(++seed * 15485863);
+    int futile = 0;
+    for (int i = 0; i < replicates; ++i) {
+      Rounds logs{std::vector<double>(12), std::vector<double>(12)};
+      AddWhite(noise, row.scatter / std::sqrt(2.0), &logs);
+      AddProcesses(noise, kSpread, &logs);
+      PairTimes pair;
+      for (const double value : logs.candidate) pair.candidate_us.push_back(100 * std::exp(value));
+      for (const double value : logs.baseline) pair.baseline_us.push_back(100 * row.ratio * std::exp(value));
+      futile += ChanceOfAcceptance({pair}, kSpread) < 0.05 ? 1 : 0;
+    }
+    EXPECT_GE(futile, row.least * replicates) << row.ratio << ", scatter " << row.scatter;
+    EXPECT_LE(futile, row.most * replicates) << row.ratio << ", scatter " << row.scatter;
+    if (PrintsTable())
+      std::printf("| %.2fx, rounds scatter by %.2f | futile after one pair | %.1f%% |\n", row.ratio,
+                  row.scatter, 100.0 * futile / replicates);
+  }
+}
+
 TEST(IntervalSimulation, OfOneOrTwoPairsCoversToo) {
   const int replicates = Replicates(1500);
   uint64_t seed = 200;

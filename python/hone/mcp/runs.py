@@ -99,10 +99,10 @@ class Runs:
 
     async def stop(self, row: Dict[str, Any]) -> bool:
         """Ends the run's process as Ctrl-C does: it keeps its best so far. False: no process executes the run."""
+        pid = await self._worker(row["id"])
+        if not pid:
+            return False
         for number, seconds in ((signal.SIGINT, SECONDS_TO_STOP), (signal.SIGKILL, 10.0)):
-            pid = await self._worker(row["id"])
-            if not pid:
-                return number != signal.SIGINT
             try:
                 os.kill(pid, number)
             except ProcessLookupError:
@@ -110,9 +110,18 @@ class Runs:
             deadline = time.monotonic() + seconds
             while time.monotonic() < deadline:
                 await anyio.sleep(0.2)
-                if await self._worker(row["id"]) != pid:
+                # A process leaves its run in the store before it has ended its workers and itself.
+                if _has_ended(pid):
                     return True
         return True
 
     async def _worker(self, run_id: str) -> int:
         return next((int(row.get("worker") or 0) for row in await self.rows() if row["id"] == run_id), 0)
+
+
+def _has_ended(pid: int) -> bool:
+    try:
+        # The state follows the name, which may contain anything.
+        return pathlib.Path("/proc/%d/stat" % pid).read_text(errors="replace").rpartition(")")[2].split()[0] in ("Z", "X")
+    except (OSError, IndexError):
+        return True

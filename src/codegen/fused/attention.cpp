@@ -29,7 +29,7 @@ std::optional<Attention> AttentionOf(const graph::Graph& graph, const Node& node
   if (node.op != graph::Op::kAttention) return std::nullopt;
   const std::optional<ValueId> q = node.ValueArg("query"), k = node.ValueArg("key"),
                                v = node.ValueArg("value");
-  if (!q || !k || !v || node.ValueArg("attn_mask") || node.NumberArg("dropout_p").value_or(0) != 0 ||
+  if (!q || !k || !v || node.NumberArg("dropout_p").value_or(0) != 0 ||
       node.BoolArg("enable_gqa").value_or(false))
     return std::nullopt;
   const Shape &qs = graph.type(*q).shape, &ks = graph.type(*k).shape, &vs = graph.type(*v).shape;
@@ -118,7 +118,7 @@ template <class Pays>
 int ExpandWhere(graph::Graph& graph, Pays pays) {
   const int times = graph::ForEachNode(graph, [&](graph::NodeId id, const Node& node) {
     const std::optional<Attention> found = AttentionOf(graph, node);
-    if (!found || !pays(*found)) return false;
+    if (!found || node.ValueArg("attn_mask") || !pays(*found)) return false;
     Expand(graph, id, *found);
     return true;
   });
@@ -153,12 +153,114 @@ std::optional<Pair> ProductOf(const Node* node) {
   return left && right ? std::optional<Pair>({*left, *right}) : std::nullopt;
 }
 
+// Scores below all others by this much have a share of 0 in float32, whatever the others are.
+constexpr double kHides = -5e8;
+
+// What a query that sees no key gets. The kernel gives NaN, as the softmax of infinities does.
+enum class Without {
+  kNaN,
+  kMean,  // of all values: the softmax of equal finite scores
+  kZero,  // as the operator of newer releases of PyTorch does
+};
+
+// A mask of keys for each query, in the place of which scores get a number that hides them.
+struct Hidden {
+  ValueId scores{-1}, mask{-1};
+  bool shows = false;  // the mask is true for the keys that are seen
+  double fill = 0;
+};
+
+// The number that an argument is: written as such, a constant of one element, or a tensor of equal elements.
+std::optional<double> UniformArg(const graph::Graph& graph, const Node& node, const char* name) {
+  if (const std::optional<double> number = node.NumberArg(name)) return number;
+  const std::optional<ValueId> value = node.ValueArg(name);
+  if (!value) return std::nullopt;
+  const graph::Value& known = graph.value(*value);
+  if (known.has_data && known.data.size() == 1) return known.data[0];
+  const Node* made = graph.Definition(*value);
+  if (made == nullptr) return std::nullopt;
+  switch (made->op) {
+    case graph::Op::kZeros:
+    case graph::Op::kZerosLike:
+      return 0;
+    case graph::Op::kFull:
+    case graph::Op::kFullLike:
+      return made->NumberArg("fill_value");
+    default:
+      return std::nullopt;
+  }
+}
+
+// masked_fill(scores, mask, fill) and where(mask, scores, fill), with the mask's two senses.
+std::optional<Hidden> HiddenBy(const graph::Graph& graph, const Node& node) {
+  if (node.op == graph::Op::kMaskedFill) {
+    const std::optional<ValueId> self = node.ValueArg("self"), mask = node.ValueArg("mask");
+    const std::optional<double> fill = UniformArg(graph, node, "value");
+    if (!self || !mask || !fill) return std::nullopt;
+    return Hidden{*self, *mask, false, *fill};
+  }
+  if (node.op != graph::Op::kWhere) return std::nullopt;
+  const std::optional<ValueId> mask = node.ValueArg("condition");
+  if (!mask) return std::nullopt;
+  for (const bool shows : {true, false}) {
+    const std::optional<ValueId> scores = node.ValueArg(shows ? "self" : "other");
+    const std::optional<double> fill = UniformArg(graph, node, shows ? "other" : "self");
+    if (scores && fill && *fill <= kHides) return Hidden{*scores, *mask, shows, *fill};
+  }
+  return std::nullopt;
+}
+
+// The mask behind a bias of scores that is 0 where a key is seen and minus infinity elsewhere.
+std::optional<Hidden> HiddenByBias(const graph::Graph& graph, ValueId bias) {
+  const Node* made = graph.Definition(bias);
+  if (made == nullptr) return std::nullopt;
+  const auto is_infinite = [](std::optional<double> one) { return one && std::isinf(*one) && *one < 0; };
+  if (made->op == graph::Op::kMaskedFill) {
+    const std::optional<ValueId> mask = made->ValueArg("mask");
+    if (!mask || UniformArg(graph, *made, "self") != 0.0 || !is_infinite(UniformArg(graph, *made, "value")))
+      return std::nullopt;
+    return Hidden{ValueId{-1}, *mask, false, -std::numeric_limits<double>::infinity()};
+  }
+  const std::optional<ValueId> mask = made->ValueArg("condition");
+  if (made->op != graph::Op::kWhere || !mask) return std::nullopt;
+  for (const bool shows : {true, false})
+    if (UniformArg(graph, *made, shows ? "self" : "other") == 0.0 &&
+        is_infinite(UniformArg(graph, *made, shows ? "other" : "self")))
+      return Hidden{ValueId{-1}, *mask, shows, -std::numeric_limits<double>::infinity()};
+  return std::nullopt;
+}
+
 // Attention written as matmul(softmax(...), v). The keys have the shape in which they are multiplied: [...,
 // width, keys].
 struct Written {
   Attention attention;
   std::optional<ValueId> mask;
+  bool shows = false;  // the mask is true for the keys that are seen
+  Without without = Without::kNaN;
 };
+
+// Whether one mask of [queries, keys] serves all heads.
+bool IsMaskOfAllHeads(const graph::Graph& graph, ValueId id, const Attention& a) {
+  const graph::TensorType& mask = graph.type(id);
+  return mask.dtype == DType::kBool && mask.rank() >= 2 && mask.elements() == a.queries * a.keys &&
+         mask.shape.back() == a.keys;
+}
+
+// The operator, with a mask of bools, or of minus infinities that forward makes from bools.
+std::optional<Written> MaskedOperator(const graph::Graph& graph, const Node& node) {
+  const std::optional<Attention> attention = AttentionOf(graph, node);
+  if (!attention) return std::nullopt;
+  Written out{*attention, node.ValueArg("attn_mask")};
+  if (!out.mask) return out;
+  out.shows = true;
+  out.without = Without::kZero;
+  if (const std::optional<Hidden> bias = HiddenByBias(graph, *out.mask)) {
+    out.mask = bias->mask;
+    out.shows = bias->shows;
+  }
+  if (attention->causal || !IsMaskOfAllHeads(graph, *out.mask, *attention)) return std::nullopt;
+  return out;
+}
 std::optional<Written> WrittenAttention(const graph::Graph& graph, const Node& node) {
   const std::optional<Pair> outer = ProductOf(&node);
   if (!outer) return std::nullopt;
@@ -174,12 +276,24 @@ std::optional<Written> WrittenAttention(const graph::Graph& graph, const Node& n
   Written out;
   Attention& a = out.attention;
   const Node* before = graph::OnlyDefinition(graph, *at);
-  if (before != nullptr && before->op == graph::Op::kMaskedFill) {
-    const std::optional<double> fill = before->NumberArg("value");
-    out.mask = before->ValueArg("mask");
-    at = before->ValueArg("self");
-    if (!fill || !std::isinf(*fill) || *fill > 0 || !out.mask || !at) return std::nullopt;
-    before = graph::OnlyDefinition(graph, *at);
+  std::optional<Hidden> hidden;
+  if (before != nullptr) hidden = HiddenBy(graph, *before);
+  if (before != nullptr && before->op == graph::Op::kAdd && before->NumberArg("alpha").value_or(1) == 1) {
+    for (const bool first : {true, false}) {
+      const std::optional<ValueId> scores = before->ValueArg(first ? "self" : "other"),
+                                   bias = before->ValueArg(first ? "other" : "self");
+      if (hidden || !scores || !bias || graph.type(*scores).shape != graph.type(*at).shape) continue;
+      hidden = HiddenByBias(graph, *bias);
+      if (hidden) hidden->scores = *scores;
+    }
+  }
+  if (hidden) {
+    if (!(hidden->fill <= kHides) || graph.type(hidden->scores).shape != graph.type(*at).shape)
+      return std::nullopt;
+    out.mask = hidden->mask;
+    out.shows = hidden->shows;
+    out.without = std::isinf(hidden->fill) ? Without::kNaN : Without::kMean;
+    before = graph::OnlyDefinition(graph, hidden->scores);
   }
   if (before != nullptr)
     if (const std::optional<Scaled> scaled = ScaledOf(*before)) {
@@ -189,6 +303,16 @@ std::optional<Written> WrittenAttention(const graph::Graph& graph, const Node& n
   const std::optional<Pair> inner = ProductOf(before);
   if (!inner) return std::nullopt;
   a.query = inner->left, a.key = inner->right, a.value = outer->right;
+  // A factor of the queries or of the keys is one of the scores.
+  for (ValueId* const operand : {&a.query, &a.key}) {
+    const Node* scaled = graph::OnlyDefinition(graph, *operand);
+    const std::optional<Scaled> inside = scaled == nullptr ? std::nullopt : ScaledOf(*scaled);
+    if (!inside || graph.type(inside->value).shape != graph.type(*operand).shape ||
+        graph.type(inside->value).dtype != graph.type(*operand).dtype)
+      continue;
+    a.scale *= inside->by;
+    *operand = inside->value;
+  }
   const Shape &qs = graph.type(a.query).shape, &ks = graph.type(a.key).shape, &vs = graph.type(a.value).shape;
   if (static_cast<int64_t>(qs.size()) != rank || ks.size() != qs.size() || vs.size() != qs.size())
     return std::nullopt;
@@ -198,32 +322,37 @@ std::optional<Written> WrittenAttention(const graph::Graph& graph, const Node& n
   const size_t last = qs.size() - 1;
   a.queries = qs[last - 1], a.width = qs[last], a.keys = ks[last], a.value_width = vs[last];
   if (ks[last - 1] != a.width || vs[last - 1] != a.keys) return std::nullopt;
-  if (out.mask) {
-    const graph::TensorType& mask = graph.type(*out.mask);
-    if (mask.dtype != DType::kBool || mask.rank() < 2 || mask.elements() != a.queries * a.keys ||
-        mask.shape.back() != a.keys)
-      return std::nullopt;
-  }
+  if (out.mask && !IsMaskOfAllHeads(graph, *out.mask, a)) return std::nullopt;
   return out;
 }
 
 bool KernelCovers(const graph::Graph& graph, const Attention& a) {
   for (const ValueId one : {a.query, a.key, a.value})
     if (graph.type(one).dtype != DType::kFloat32 || graph.type(one).elements() == 0) return false;
-  const int64_t heads = graph::ElementsOf(a.batch);
-  return a.width <= kMostWidth && a.value_width <= kMostWidth && heads <= 65535 &&
-         static_cast<double>(heads * a.queries) * static_cast<double>(a.keys) >= kLeastScores;
+  return a.width <= kMostWidth && a.value_width <= kMostWidth && graph::ElementsOf(a.batch) <= 65535;
 }
 
-}  // namespace
+// Gives the queries that see no key what PyTorch gives them. `hides` is [queries, keys].
+ValueId Mended(graph::Builder& build, ValueId made, ValueId hides, const Written& found) {
+  if (found.without == Without::kNaN) return made;
+  const Attention& a = found.attention;
+  const ValueId alone =
+      build.Insert("aten.all.dim", {{"self", hides}, {"dim", int64_t{1}}, {"keepdim", true}},
+                   graph::ContiguousType(DType::kBool, {a.queries, 1}));
+  const graph::TensorType type = build.type(made);
+  if (found.without == Without::kZero)
+    return build.Insert("aten.masked_fill.Scalar", {{"self", made}, {"mask", alone}, {"value", 0.0}}, type);
+  const ValueId mean = build.Mean(a.value, {type.rank() - 2}, true);
+  return build.Insert("aten.where.self", {{"condition", alone}, {"self", mean}, {"other", made}}, type);
+}
 
-FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
+FusedAttention FuseWhere(graph::Graph& graph, const GpuCosts& gpu, double least_scores) {
   FusedAttention out;
   graph::ForEachNode(graph, [&](graph::NodeId id, const Node& node) {
     Written found;
     bool written = false;
-    if (const std::optional<Attention> whole = AttentionOf(graph, node)) {
-      found.attention = *whole;
+    if (const std::optional<Written> whole = MaskedOperator(graph, node)) {
+      found = *whole;
     } else if (std::optional<Written> parts = WrittenAttention(graph, node)) {
       found = *parts;
       written = true;
@@ -231,7 +360,9 @@ FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
       return false;
     }
     const Attention& a = found.attention;
-    if (!KernelCovers(graph, a)) return false;
+    const double scores = static_cast<double>(graph::ElementsOf(a.batch)) * static_cast<double>(a.queries) *
+                          static_cast<double>(a.keys);
+    if (!KernelCovers(graph, a) || scores < least_scores) return false;
     graph::Builder build(graph, id);
     ValueId key = a.key;
     if (written) {
@@ -241,8 +372,12 @@ FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
       key = build.Permute(key, order);
     }
     graph::ArgumentValue mask = graph::None{}, tiles = graph::None{};
+    ValueId plain{-1};
     if (found.mask) {
-      const ValueId plain = build.Reshape(*found.mask, {a.queries, a.keys});
+      plain = build.Reshape(*found.mask, {a.queries, a.keys});
+      if (found.shows)
+        plain = build.Insert("aten.logical_not.default", {{"self", plain}},
+                             graph::ContiguousType(DType::kBool, {a.queries, a.keys}));
       mask = plain;
       tiles =
           build.Insert("hone.attention_tiles.default", {{"mask", plain}},
@@ -250,7 +385,8 @@ FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
     }
     Shape shape = a.batch;
     shape.insert(shape.end(), {a.queries, a.value_width});
-    const std::vector<int64_t> memory = WrittenOrder(graph, node);
+    std::vector<int64_t> memory = WrittenOrder(graph, node);
+    if (found.without != Without::kNaN) std::sort(memory.begin(), memory.end());  // another kernel reads it
     if (memory.back() + 1 != static_cast<int64_t>(shape.size()) ||
         (shape.size() > 4 && !std::is_sorted(memory.begin(), memory.end())))
       return false;
@@ -264,7 +400,7 @@ FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
                                        {"causal", a.causal},
                                        {"order", memory}},
                                       graph::ContiguousType(DType::kFloat32, shape));
-    graph.ReplaceUses(node.result(), made);
+    graph.ReplaceUses(node.result(), Mended(build, made, plain, found));
     const double flops = 2 * static_cast<double>(graph::ElementsOf(a.batch)) *
                          static_cast<double>(a.queries * a.keys) *
                          static_cast<double>(a.width + a.value_width) * (a.causal ? 0.5 : 1);
@@ -275,6 +411,16 @@ FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
   });
   if (out.count > 0) graph.EraseDead();
   return out;
+}
+
+}  // namespace
+
+FusedAttention FuseAttention(graph::Graph& graph, const GpuCosts& gpu) {
+  return FuseWhere(graph, gpu, kLeastScores);
+}
+
+FusedAttention FuseAllAttention(graph::Graph& graph) {
+  return FuseWhere(graph, GpuCosts(), 0);
 }
 
 int ExpandAllAttention(graph::Graph& graph) {

@@ -109,9 +109,40 @@ TEST_F(AttentionTest, LeavesScoresThatSomebodyElseReads) {
   EXPECT_EQ(Fuse(), 0);
 }
 
-TEST_F(AttentionTest, LeavesAMaskThatHidesNothing) {
-  Written(8, 1024, 64, -1e9);  // with -1e9, a row without keys has its own softmax
-  EXPECT_EQ(Fuse(), 0);
+TEST_F(AttentionTest, GivesQueriesWithoutKeysTheMeanWhereTheFillIsFinite) {
+  for (const double fill : {-1e9, -3.4028234663852886e38}) {
+    graph = Graph();
+    Written(8, 1024, 64, fill);
+    EXPECT_EQ(Fuse(), 1);
+    EXPECT_THAT(Targets(), testing::ElementsAre("aten.permute.default", "aten.reshape.default",
+                                                "hone.attention_tiles.default", kAttention, "aten.all.dim",
+                                                "aten.mean.dim", "aten.where.self"));
+  }
+}
+
+TEST_F(AttentionTest, LeavesAMaskThatDoesNotHide) {
+  for (const double fill : {-50.0, 0.0, 1e9, kInfinity}) {
+    graph = Graph();
+    Written(8, 1024, 64, fill);
+    EXPECT_EQ(Fuse(), 0) << fill;
+  }
+}
+
+TEST_F(AttentionTest, TakesAFactorOfTheQueries) {
+  Written(8, 1024, 64, -kInfinity);
+  const graph::NodeId product = graph.order().front();
+  const ValueId q = *graph.node(product).ValueArg("self");
+  const ValueId scaled =
+      graph
+          .node(graph.InsertBefore(product,
+                                   {"aten.div.Tensor", {{"self", q}, {"other", 8.0}}, {graph.type(q)}}))
+          .result();
+  graph.SetArgument(product, "self", scaled);
+  EXPECT_EQ(Fuse(), 1);
+  const graph::Node& made = graph.node(graph.order().back());
+  EXPECT_EQ(made.target, kAttention);
+  EXPECT_EQ(made.NumberArg("scale"), 0.5 / 8);
+  EXPECT_EQ(made.ValueArg("query"), q);
 }
 
 TEST_F(AttentionTest, LeavesWhatPyTorchDecides) {
@@ -120,8 +151,14 @@ TEST_F(AttentionTest, LeavesWhatPyTorchDecides) {
   EXPECT_EQ(Expand(), 0);
   graph = Graph();
   Operator(8, 1024, 64, false, 0, true);
-  EXPECT_EQ(Fuse(), 0);
   EXPECT_EQ(Expand(), 0);
+}
+
+TEST_F(AttentionTest, TakesTheOperatorsMaskOfBools) {
+  Operator(8, 1024, 64, false, 0, true);
+  EXPECT_EQ(Fuse(), 1);
+  EXPECT_THAT(Targets(), testing::ElementsAre("aten.logical_not.default", "hone.attention_tiles.default",
+                                              kAttention, "aten.all.dim", "aten.masked_fill.Scalar"));
 }
 
 TEST_F(AttentionTest, ExpandsWideHeadsWhereThatIsFaster) {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "codegen/fused/triton_functions.h"
+#include "graph/memory.h"
 
 namespace hone::fused {
 
@@ -34,6 +35,27 @@ std::string PythonShape(const std::vector<int64_t>& values) {
 
 std::string PythonString(const std::string& text) {
   return DumpJson(Json(text));
+}
+
+// The elements of a constant for _Constant in templates/part_fused_graph.py: numbers if they are few, else
+// the bytes of float32 if it holds them, or of float64.
+constexpr size_t kMostNumbers = 16;
+template <class Number>
+std::string Packed(const std::vector<double>& data) {
+  std::vector<Number> numbers(data.begin(), data.end());
+  return Base64({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)});
+}
+std::string ConstantText(const std::vector<double>& data) {
+  if (data.size() > kMostNumbers) {
+    const bool single = std::all_of(data.begin(), data.end(), [](double item) {
+      return std::isnan(item) || static_cast<double>(static_cast<float>(item)) == item;
+    });
+    return single ? fmt::format("\"{}\", torch.float32", Packed<float>(data))
+                  : fmt::format("\"{}\", torch.float64", Packed<double>(data));
+  }
+  std::vector<std::string> numbers;
+  for (const double item : data) numbers.push_back(PythonNumber(item));
+  return "[" + Join(numbers, ", ") + "]";
 }
 
 // An epilogue has few threads, so functions of tens of instructions are faster in a separate kernel.
@@ -67,13 +89,17 @@ class Writer {
  public:
   Writer(const graph::Graph& graph, const Plan& plan, Language language, const EmitterDevice& device,
          const std::map<graph::NodeId, Product>& products,
-         const std::map<graph::NodeId, Convolution>& convolutions)
+         const std::map<graph::NodeId, Convolution>& convolutions, std::vector<ValueId> memory)
       : graph_(graph),
         plan_(plan),
         language_(language),
         device_(device),
         products_(products),
-        convolutions_(convolutions) {}
+        convolutions_(convolutions),
+        memory_(std::move(memory)),
+        fixed_values_(graph::FixedValues(graph)) {
+    if (memory_.empty()) memory_ = graph::MemoryOfOutputs(graph);
+  }
 
   Result<GraphText> Run() {
     HONE_RETURN_IF_ERROR(WriteKernels());
@@ -190,9 +216,7 @@ class Writer {
       if (program().at(base).shape == graph_.type(value).shape) return name;
       return fmt::format("{}.view({})", name, PythonShape(graph_.type(value).shape));
     }
-    if (found != plan_.lowered.item_of.end() && program().at(found->second).kind == ItemKind::kTensor &&
-        program().at(found->second).value != value)
-      return Variable(program().at(found->second).value);
+    if (const ValueId base = TensorBehind(value); base != value) return Variable(base);
     const graph::Value& known = graph_.value(value);
     const std::string name = fmt::format("v{}", static_cast<int>(value));
     if (known.kind != graph::ValueKind::kResult) outside_.insert(value);
@@ -303,8 +327,8 @@ class Writer {
                        Variable(made.w), made.bias ? Variable(*made.bias) : "None", packed, call + behind);
   }
 
-  // The value whose memory this value uses: itself, or the value that it is a view of.
-  ValueId MemoryOf(ValueId value) const {
+  // The tensor that is read for a value: itself, or the value that it is a view of.
+  ValueId TensorBehind(ValueId value) const {
     const auto found = plan_.lowered.item_of.find(value);
     const bool tensor =
         found != plan_.lowered.item_of.end() && program().at(found->second).kind == ItemKind::kTensor;
@@ -315,7 +339,7 @@ class Writer {
   void ChainConvolutions() {
     std::map<ValueId, int> reads;  // -1: several kernels or a call
     const auto add = [&](ValueId value, int reader) {
-      const auto [found, is_new] = reads.try_emplace(MemoryOf(value), reader);
+      const auto [found, is_new] = reads.try_emplace(TensorBehind(value), reader);
       if (!is_new) found->second = -1;
     };
     for (const ValueId value : graph_.outputs().Leaves()) add(value, -1);
@@ -384,7 +408,6 @@ class Writer {
 
   Status WriteSteps() {
     ChainConvolutions();
-    const std::vector<bool> fixed = graph::FixedValues(graph_);
     Json operators = Json::array();
     std::map<std::string, size_t> numbers;
     for (const Step& step : plan_.steps) {
@@ -426,7 +449,7 @@ class Writer {
       const auto [found, is_new] = numbers.try_emplace(node.target, numbers.size());
       if (is_new) operators.push_back({{"number", found->second}, {"function", FunctionText(node.target)}});
       std::vector<std::string> arguments, results;
-      const bool once = fixed[static_cast<size_t>(node.result())];
+      const bool once = fixed_values_[static_cast<size_t>(node.result())];
       collect_ = once ? &fixed_reads_ : nullptr;
       for (const graph::Argument& argument : node.arguments) {
         HONE_ASSIGN_OR_RETURN(std::string text, PythonArgument(argument.value));
@@ -494,11 +517,52 @@ class Writer {
     return Ok();
   }
 
-  Result<std::string> Tree(const graph::ValueTree& tree) {
-    if (tree.kind == graph::ValueTree::Kind::kValue) {
-      const bool kept = std::find(fixed_.begin(), fixed_.end(), tree.value) != fixed_.end();
-      return Variable(tree.value) + (kept ? ".clone()" : "");  // the caller may write to it
+  // The memory that a written value uses: an item that a kernel writes, or a value of the graph.
+  struct Memory {
+    ItemId item = -1;
+    ValueId value{-1};
+    bool operator==(const Memory&) const = default;
+  };
+  Memory WrittenMemory(ValueId value) const {
+    while (true) {
+      const auto found = plan_.lowered.item_of.find(value);
+      if (found != plan_.lowered.item_of.end() && program().at(found->second).computes())
+        return {WithoutReshapes(program(), found->second), ValueId{-1}};
+      if (const ValueId base = TensorBehind(value); base != value) {
+        value = base;
+        continue;
+      }
+      const graph::Node* node = graph_.Definition(value);
+      const std::optional<ValueId> operand =
+          node == nullptr ? std::nullopt : graph::SharedOperand(graph_, *node);
+      if (!operand) return {-1, value};
+      value = *operand;
     }
+  }
+
+  // The next leaf of the outputs. The caller may write into it. It therefore shares memory with inputs,
+  // weights and other outputs only where it does in PyTorch, and never with values that are kept for later
+  // calls.
+  std::string Returned(ValueId leaf) {
+    const ValueId asked = memory_[returned_.size()];
+    const Memory memory = WrittenMemory(leaf);
+    bool copies = false;
+    std::string text = Variable(leaf);
+    if (memory.item < 0 &&
+        (graph_.Definition(memory.value) == nullptr || fixed_values_[static_cast<size_t>(memory.value)])) {
+      copies = asked != memory.value || !graph::OutlivesCall(graph_, memory.value) ||
+               graph_.value(memory.value).has_data;
+      // A view of a weight that is kept for later calls: the caller gets a tensor of its own.
+      if (!copies && std::find(fixed_.begin(), fixed_.end(), leaf) != fixed_.end()) text += ".detach()";
+    }
+    for (size_t i = 0; i < returned_.size(); ++i)
+      copies = copies || (returned_[i] == memory && memory_[i] != asked);
+    returned_.push_back(copies ? Memory{} : memory);
+    return text + (copies ? ".clone()" : "");
+  }
+
+  Result<std::string> Tree(const graph::ValueTree& tree) {
+    if (tree.kind == graph::ValueTree::Kind::kValue) return Returned(tree.value);
     if (tree.kind == graph::ValueTree::Kind::kLiteral) return PythonArgument(tree.literal);
     std::vector<std::string> parts;
     for (size_t i = 0; i < tree.children.size(); ++i) {
@@ -535,7 +599,7 @@ class Writer {
   }
 
   Status WriteOpening() {
-    Json opening = Json::array(), weights = Json::array();
+    Json opening = Json::array(), weights = Json::array(), constants = Json::array();
     const size_t count = graph_.inputs().size();
     opening.push_back(fmt::format("if len(inputs) != {}:", count));
     opening.push_back("    raise _Unsupported(\"the number of arguments differs from the task's\")");
@@ -553,11 +617,12 @@ class Writer {
       if (known.kind == graph::ValueKind::kInput)
         return Error{ErrorKind::kInvalid, "an input is not among the arguments"};
       if (known.kind == graph::ValueKind::kConstant && known.has_data) {
-        std::vector<std::string> data;
-        for (const double item : known.data) data.push_back(PythonNumber(item));
-        opening.push_back(fmt::format(
-            "{} = _constant({}, [{}], {}, torch.{}, {}.device)", name, static_cast<int>(value),
-            Join(data, ", "), PythonShape(known.type.shape), graph::NameOf(known.type.dtype), checked[0]));
+        constants.push_back({{"number", static_cast<int>(value)},
+                             {"shape", PythonShape(known.type.shape)},
+                             {"dtype", graph::NameOf(known.type.dtype)},
+                             {"data", ConstantText(known.data)}});
+        opening.push_back(
+            fmt::format("{} = _constant{}({}.device)", name, static_cast<int>(value), checked[0]));
         continue;
       }
       if (known.name.empty()) return Error{ErrorKind::kInvalid, "a large constant is made in forward"};
@@ -568,6 +633,7 @@ class Writer {
     names.insert(names.end(), fixed_names_.begin(), fixed_names_.end());
     out_.values["opening"] = opening;
     out_.values["weights"] = weights;
+    out_.values["constants"] = constants;
     out_.values["checked"] = Join(checked, ", ") + ",";
     out_.values["names"] = Join(names, ", ");
     return Ok();
@@ -579,6 +645,9 @@ class Writer {
   const EmitterDevice& device_;
   const std::map<graph::NodeId, Product>& products_;
   const std::map<graph::NodeId, Convolution>& convolutions_;
+  std::vector<ValueId> memory_;  // graph::MemoryOfOutputs of the module as it is written
+  const std::vector<bool> fixed_values_;
+  std::vector<Memory> returned_;  // of each leaf; empty for a copy
   GraphText out_;
   Json product_values_ = Json::array(), convolution_values_ = Json::array();
   std::map<size_t, std::vector<ItemId>> read_, written_;
@@ -603,8 +672,9 @@ class Writer {
 
 Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
                              const EmitterDevice& device, const std::map<graph::NodeId, Product>& products,
-                             const std::map<graph::NodeId, Convolution>& convolutions) {
-  return Writer(graph, plan, language, device, products, convolutions).Run();
+                             const std::map<graph::NodeId, Convolution>& convolutions,
+                             std::vector<ValueId> memory) {
+  return Writer(graph, plan, language, device, products, convolutions, std::move(memory)).Run();
 }
 
 }  // namespace hone::fused

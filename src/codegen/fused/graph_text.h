@@ -29,10 +29,12 @@ struct GraphText {
 };
 
 // An Error of kind kInvalid explains in one sentence why the graph cannot be written as a file. `products`
-// and `convolutions` list calls of the plan that Hone's own kernels replace.
+// and `convolutions` list calls of the plan that Hone's own kernels replace. `memory` is
+// graph::MemoryOfOutputs of the graph before its rewrites; if empty, of `graph`.
 Result<GraphText> WriteGraph(const graph::Graph& graph, const Plan& plan, Language language,
                              const EmitterDevice& device,
                              const std::map<graph::NodeId, Product>& products = {},
-                             const std::map<graph::NodeId, Convolution>& convolutions = {});
+                             const std::map<graph::NodeId, Convolution>& convolutions = {},
+                             std::vector<graph::ValueId> memory = {});
 
 }  // namespace hone::fused

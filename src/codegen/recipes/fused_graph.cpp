@@ -14,6 +14,7 @@
 #include "codegen/fused/half_graph.h"
 #include "codegen/recurrent_text.h"
 #include "graph/cost.h"
+#include "graph/memory.h"
 #include "graph/rewrites/rewrite.h"
 
 namespace hone {
@@ -21,6 +22,7 @@ namespace hone {
 namespace {
 
 constexpr double kLaunchesOfProduct = 5;  // splitting or packing, the product, sums, the error check
+constexpr int64_t kLeastSm = 90;          // for the CUDA forms; clusters and bulk copies came with it
 constexpr size_t kMostGuarded = 1024;     // words of templates/part_half_guard.cu
 
 // The graph as kernels and calls.
@@ -125,7 +127,8 @@ std::variant<Draft, std::string> DraftGraph(const RecipeContext& context, fused:
         draft.attention.count == 0 && !draft.simpler)
       return "no operator of the graph has an emitter";
     Result<fused::GraphText> text =
-        fused::WriteGraph(draft.graph, draft.plan, language, device, draft.chosen, draft.convolutions);
+        fused::WriteGraph(draft.graph, draft.plan, language, device, draft.chosen, draft.convolutions,
+                          graph::MemoryOfOutputs(*context.inputs.graph));
     if (!text.ok()) return text.error().message;
     draft.text = std::move(*text);
     if (draft.text.uncovered.empty()) break;
@@ -158,12 +161,15 @@ enum class GpuForm { kCuda, kCaptured, kTriton, kHalf };
 // Why kernels of this form do not suit this machine, or "".
 std::string WhyNotHere(const RecipeContext& context, GpuForm form) {
   const Json& machine = context.inputs.machine;
+  const int64_t sm = GetInt(machine, "sm");
   if (form != GpuForm::kTriton) {
-    const int64_t sm = GetInt(machine, "sm");
-    return sm >= 90 ? "" : fmt::format("its kernels are written for sm_90 and later; this is sm_{}", sm);
+    return sm >= kLeastSm
+               ? ""
+               : fmt::format("its kernels are written for sm_{} and later; this is sm_{}", kLeastSm, sm);
   }
   if (!GetBool(machine, "has_triton")) return "there is no Triton here";
-  if (context.inputs.target != "triton" && (GetBool(machine, "nvcc") || GetBool(machine, "nvrtc")))
+  if (context.inputs.target != "triton" && sm >= kLeastSm &&
+      (GetBool(machine, "nvcc") || GetBool(machine, "nvrtc")))
     return "there is a CUDA compiler, and cuda/fused_graph writes the same kernels for it (--target triton "
            "asks for this one)";
   return "";

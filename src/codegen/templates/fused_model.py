@@ -37,6 +37,9 @@ _conv@{c.number}@ = @{c.kind}@(@{c.sizes}@, chain=_chain@{c.number}@)
 _conv@{c.number}@ = @{c.kind}@(@{c.sizes}@)
 @end@
 @end@
+@for c in constants@
+_constant@{c.number}@ = _Constant(@{c.shape}@, torch.@{c.dtype}@, @{c.data}@)
+@end@
 @for w in weights@
 _weight@{w.number}@ = operator.attrgetter("@{w.name}@")
 @end@

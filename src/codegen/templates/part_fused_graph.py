@@ -1,5 +1,6 @@
 # Runs a task's graph. Hone's own kernels compute a part of it, and ATen's operators the rest. All kernels are one source, which is compiled on first
 # use. They are for the shapes, dtypes and strides of the task. A call with other ones, or with gradients, runs the original module.
+import base64
 import operator
 
 _KERNEL_NAME = "fused kernels"
@@ -48,13 +49,23 @@ class _HoneCall:
         self.one = function
 
 
-_fused_constants = {}
+class _Constant:
+    """A tensor that forward makes from numbers. It is made once per device, whichever instance asks first. `data`: the numbers, or their bytes in
+    base64 as elements of `packed`."""
 
+    def __init__(self, shape, dtype, data, packed=None):
+        self.shape, self.dtype, self.data, self.packed = shape, dtype, data, packed
+        self.made = {}
 
-def _constant(number, data, shape, dtype, device):
-    if (number, device) not in _fused_constants:
-        _fused_constants[number, device] = torch.tensor(data, dtype=torch.float64).to(dtype).reshape(shape).to(device)
-    return _fused_constants[number, device]
+    def __call__(self, device):
+        if device not in self.made:
+            with torch.inference_mode(False):  # calls outside of inference mode will read it too
+                if self.packed is None:
+                    numbers = torch.tensor(self.data, dtype=torch.float64, device="cpu")
+                else:
+                    numbers = torch.frombuffer(bytearray(base64.b64decode(self.data)), dtype=self.packed).clone()  # aligned for kernels
+                self.made[device] = numbers.to(self.dtype).reshape(self.shape).to(device)
+        return self.made[device]
 
 
 def _check_input(value, shape, dtype):

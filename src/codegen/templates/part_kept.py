@@ -68,3 +68,30 @@ def hone_signature(inputs):
         else:
             return None
     return tuple(parts)
+
+
+hone_said = set()
+
+
+def hone_warn_once(reason):
+    """Says why PyTorch runs the module as it is, once per reason."""
+    if reason not in hone_said:
+        hone_said.add(reason)
+        warnings.warn("Hone: PyTorch runs the module as it is: %s" % reason, RuntimeWarning, stacklevel=5)
+
+
+def hone_autocast(device):
+    try:
+        return torch.is_autocast_enabled(device)
+    except TypeError:  # torch before 2.4
+        return torch.is_autocast_cpu_enabled() if device == "cpu" else torch.is_autocast_enabled()
+
+
+def hone_why_plain(inputs):
+    """Why prepared calls cannot take this call, or None."""
+    if torch.is_grad_enabled():
+        return "gradients are needed (run under torch.no_grad() for the faster form)"
+    for value in inputs:
+        if isinstance(value, torch.Tensor) and value.device.type in ("cpu", "cuda") and hone_autocast(value.device.type):
+            return "autocast is on"
+    return None

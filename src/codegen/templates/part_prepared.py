@@ -7,13 +7,18 @@ class ModelNew(Model):
         if torch.compiler.is_compiling() and hone_tells_compiler():
             return super().forward(*inputs, **named)
         kept = self.hone_kept
-        plain = named or kept.failed or self.training or torch.is_grad_enabled()
-@if graph@
-        plain = plain or torch.cuda.is_current_stream_capturing()
-@end@
-        key = None if plain else hone_signature(inputs)
-        if key is None:
+        if named or kept.failed or self.training:
             return super().forward(*inputs, **named)
+        why, key = hone_why_plain(inputs), None
+@if graph@
+        if why is None and torch.cuda.is_current_stream_capturing():
+            why = "a CUDA graph is being captured"
+@end@
+        if why is None:
+            key = hone_signature(inputs)
+        if key is None:
+            hone_warn_once(why or "an argument is neither a plain tensor nor a plain value")
+            return super().forward(*inputs)
         if kept.watched is None or not hone_unchanged(kept.watched):
             kept.prepared.clear()
             kept.watched = hone_watch(self)

@@ -81,7 +81,7 @@ struct Exponential {
 };
 inline Exponential Exp(Vec x) {
   const Vec shift =
-      Splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer kept in the low mantissa bits
+      Splat(12582912.0f);  // 3 * 2^22: adding it rounds to an integer kept in the low mantissa bits
   const Vec shifted = x * 1.44269504f + shift;
   const Vec n = shifted - shift;
   Vec r = x - n * 0.693359375f;  // ln 2 in two parts, the first exact in few bits
@@ -419,6 +419,22 @@ namespace {
 
 // ---- Division of work ----
 
+// What the division of work is predicted with. Hone renders these figures from its file of the device.
+constexpr double kMultiplyCycles = @@cpu.json:persistent.cycles.multiply@@;
+constexpr double kInputCycles = @@cpu.json:persistent.cycles.input@@;
+constexpr double kGateCycles = @@cpu.json:persistent.cycles.gate@@;
+constexpr double kL2BytesPerCycle = @@cpu.json:persistent.cycles.l2_bytes_per_cycle@@;
+constexpr double kL3BytesPerCycle = @@cpu.json:persistent.cycles.l3_bytes_per_cycle@@;
+constexpr double kMemoryBytesPerCycle = @@cpu.json:persistent.cycles.memory_bytes_per_cycle@@;
+constexpr double kL2Share = @@cpu.json:persistent.cycles.l2_share@@;
+constexpr double kL3Bytes = @@cpu.json:persistent.cycles.l3_bytes@@;
+constexpr double kStepCycles = @@cpu.json:persistent.cycles.step@@;
+constexpr double kBarrierCycles = @@cpu.json:persistent.cycles.barrier@@;
+constexpr double kBarrierThreadCycles = @@cpu.json:persistent.cycles.barrier_thread@@;
+constexpr double kWaitPercent = @@cpu.json:persistent.cycles.wait_percent@@;
+constexpr double kWakeCycles = @@cpu.json:persistent.cycles.wake@@;
+constexpr double kLeastCycles = @@cpu.json:persistent.cycles.least@@;
+
 // Threads are spread over parts of the batch (they never meet), over directions or pipelined layers (they
 // meet once a chunk or layer), and over hidden units (they meet every step).
 struct Split {
@@ -447,21 +463,23 @@ double PredictCycles(const Net& net, const HoneCall& call, const Split& split) {
   const int64_t rows = Ceil(call.batch, split.batch);
   const double strips = static_cast<double>(Ceil(net.blocks(), split.units) * net.gates());
   const double bytes = strips * kVectorBytes * static_cast<double>(net.hidden);
-  const double per_byte = bytes < 0.8 * OwnCacheBytes() ? 1 / 20.0
-                          : bytes < 16e6                ? 1 / 16.0
-                                                        : 1 / 4.0;  // L2, L3, memory
+  const double bytes_per_cycle = bytes < kL2Share * OwnCacheBytes() ? kL2BytesPerCycle
+                                 : bytes < kL3Bytes                 ? kL3BytesPerCycle
+                                                                    : kMemoryBytesPerCycle;
   const double tile_rows = static_cast<double>(rows) * strips;
   const double inputs = static_cast<double>(net.width(0) + (net.layers - 1) * net.width(1)) / net.layers;
-  const double product = std::max(tile_rows * static_cast<double>(net.hidden) * 1.1, bytes * per_byte);
-  const double barrier = split.units > 1 ? 1500.0 + 200.0 * static_cast<double>(split.units) : 0.0;
-  const double step = product + tile_rows * (inputs * 1.15 + 12) + barrier + 300;  // 12: the gates
+  const double product =
+      std::max(tile_rows * static_cast<double>(net.hidden) * kMultiplyCycles, bytes / bytes_per_cycle);
+  const double barrier =
+      split.units > 1 ? kBarrierCycles + kBarrierThreadCycles * static_cast<double>(split.units) : 0.0;
+  const double step = product + tile_rows * (inputs * kInputCycles + kGateCycles) + barrier + kStepCycles;
   int64_t steps = call.steps * net.layers * Ceil(net.directions, split.lanes);
   if (net.directions == 1)
     steps = call.steps * Ceil(net.layers, split.lanes) + (split.lanes - 1) * ChunkSteps(rows, call.steps);
-  const double meeting =
-      split.lanes > 1 ? 1.02 : 1.0;  // threads on parts of the batch never wait for each other
-  return meeting * step * static_cast<double>(steps) +
-         15000.0 * static_cast<double>(split.threads() - 1);  // waking a thread
+  // Threads on parts of the batch never wait for each other.
+  const double waiting = split.lanes > 1 ? 1 + kWaitPercent / 100 : 1.0;
+  return waiting * step * static_cast<double>(steps) +
+         kWakeCycles * static_cast<double>(split.threads() - 1);
 }
 
 Split Choose(const Net& net, const HoneCall& call) {
@@ -474,7 +492,7 @@ Split Choose(const Net& net, const HoneCall& call) {
     return best;
   }
   double best_cycles = PredictCycles(net, call, best);
-  if (best_cycles < 60000) return best;  // over before another thread is awake
+  if (best_cycles < kLeastCycles) return best;  // over before another thread is awake
   for (Split s; s.batch <= std::min(call.threads, call.batch); ++s.batch)
     for (s.lanes = 1; s.lanes <= most_lanes && s.batch * s.lanes <= call.threads; ++s.lanes)
       for (s.units = 1; s.units <= net.blocks() && s.threads() <= call.threads; ++s.units) {

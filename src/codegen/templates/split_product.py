@@ -5,7 +5,7 @@
 _SOURCES["split_gemm"] += r"""
 @@split_softmax.cu@@
 @@split_plain.cu@@"""
-_PLAIN_CTAS = 528  # of split_plain: as many as run at once
+_PLAIN_CTAS = 4  # of split_plain that one processor runs at once
 _MEASURED_LINES = 64  # of a CTA of split_measure
 _SOFTMAX_TURN = 256  # numbers of a row that a warp of split_softmax takes at once
 
@@ -169,7 +169,7 @@ class _ProductPlan:
         odd_units, wide = _pointer() if of == "w" else w.of_rows, w.wide if of is None else _pointer()
         arguments = (x.matrix, w.matrix, x.scales, odd_units, _TILE * x_tiles, w.rows if w.batches > 1 else 0, wide, self.odd, self.bias, self.out, shape)
         arguments = (*arguments, _pointer() if softmax is None else x.shares, ctypes.c_float(softmax or 0))
-        self.calls.append(_Call(device, stream, macros, "split_plain", (min(_PLAIN_CTAS, tiles), 1, 1), 256, arguments))
+        self.calls.append(_Call(device, stream, macros, "split_plain", (min(_PLAIN_CTAS * launch.processors, tiles), 1, 1), 256, arguments))
         self.zeroed_words = 4 + sum(side.zeroed_words for _, side in self.dynamic)
         self.order_at = _up(sum(side.bytes() for _, side in self.dynamic), 256)
         self.sums_at = self.order_at + _up(4 * (1 + launch.clusters(batches)), 256)

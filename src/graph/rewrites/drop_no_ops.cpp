@@ -66,8 +66,9 @@ int DropNoOps(Graph& graph) {
     const std::optional<ValueId> operand = Operand(node);
     if (!operand || node.results.size() != 1 || !ReturnsItsArgument(node)) return false;
     if (graph.type(*operand) != graph.type(node.result())) return false;
-    // A returned clone stays: the caller may write into it.
-    if (node.op == Op::kClone && graph.IsOutput(node.result())) return false;
+    // A returned clone stays: the caller may write into it. So does a returned `contiguous`, which copies
+    // other memory orders than that of the task.
+    if ((node.op == Op::kClone || node.op == Op::kContiguous) && graph.IsOutput(node.result())) return false;
     // A move to another device stays.
     if (node.op == Op::kToDtype && std::holds_alternative<Symbol>(node.Arg("device"))) return false;
     graph.ReplaceUses(node.result(), *operand);

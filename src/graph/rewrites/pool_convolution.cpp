@@ -13,6 +13,9 @@ namespace hone::graph {
 
 namespace {
 
+// Elements of a 0/1 matrix. It becomes a part of the generated file.
+constexpr int64_t kMostMatrixElements = 1 << 16;
+
 struct Geometry {
   bool transposed = false;
   std::vector<int64_t> stride;
@@ -97,6 +100,8 @@ int PoolConvolution(Graph& graph) {
     const std::optional<Geometry> geometry = GeometryOf(convolution, axes);
     if (!geometry) return false;
 
+    for (size_t axis = 0; axis < axes; ++axis)
+      if (from.shape[axis + 2] * weight_type.shape[axis + 2] > kMostMatrixElements) return false;
     Builder build(graph, id);
     ValueId sums = input;
     std::vector<int64_t> rotation = {0, 1,

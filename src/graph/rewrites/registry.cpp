@@ -26,6 +26,8 @@ const std::vector<Rewrite>& AllRewrites() {
       {"merge_views", "merges a view of a view", &MergeViews},
       {"reduce_one_element", "replaces a reduction over one element by the element, and its softmax by 1",
        &ReduceOneElement},
+      {"number_padding", "writes the padding of a convolution as numbers", &NumberPadding},
+      {"open_einsum", "turns an einsum of several operands or sums into products of pairs", &OpenEinsum},
       {"cancel_self", "x - x is 0", &CancelSelf},
       {"add_multiples", "a * x + b * x is (a + b) * x", &AddMultiples},
       {"mean_of_norm", "the mean of normalised values is the mean of the bias", &MeanOfNorm},

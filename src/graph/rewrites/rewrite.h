@@ -64,6 +64,8 @@ bool IsDegenerate(const Graph& graph);
 int DropNoOps(Graph& graph);
 int MergeViews(Graph& graph);
 int ReduceOneElement(Graph& graph);
+int NumberPadding(Graph& graph);
+int OpenEinsum(Graph& graph);
 int CancelSelf(Graph& graph);
 int AddMultiples(Graph& graph);
 int MeanOfNorm(Graph& graph);

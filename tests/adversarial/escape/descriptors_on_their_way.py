@@ -1,5 +1,5 @@
 """Puts as many descriptors as it can into sockets that nobody reads. The kernel counts them for the whole user, and refuses to pass on Hone's when there
-are too many. It computes what it should: its aim is that of the sitting of the next candidate."""
+are too many. It computes what it should: its aim is to fail the next candidate of the session."""
 # hone-test: task = tasks/small_gemm_bias_relu.py
 # hone-test: expect = correct
 import resource

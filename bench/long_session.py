@@ -1,6 +1,6 @@
 """Many candidates in one `hone bench --stdin`: does its memory stay flat, and does it leak descriptors, processes or device memory?
 
-  bench/long_sitting.py --hone build/release/hone [--task tasks/small_gru.py] [--target cpu|cuda] [--count 100] [--check-only]
+  bench/long_session.py --hone build/release/hone [--task tasks/small_gru.py] [--target cpu|cuda] [--count 100] [--check-only]
 
 A copy of the task, a copy that computes something else, and one that crashes take turns. After every verdict it reads, from /proc, the descriptors
 and the resident memory of hone itself, and the processes below it. The first ten verdicts are warm-up; after them, descriptors must not

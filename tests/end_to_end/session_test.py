@@ -1,6 +1,6 @@
-"""What one candidate, or the machine, does to a sitting of several (`hone bench --stdin`) does not end it: the next one gets its verdict.
+"""What one candidate, or the machine, does to a session of several (`hone bench --stdin`) does not end it: the next one gets its verdict.
 
-Usage: sitting_test.py --hone BINARY
+Usage: session_test.py --hone BINARY
 """
 
 import argparse
@@ -119,7 +119,7 @@ def main():
     checks = [one for one in (descriptors, threads, waiting_seats, next_process, reference) if args.only in (None, one.__name__)]
     failed = skipped = 0
     for check in checks:
-        with tempfile.TemporaryDirectory(prefix="hone-sitting-test-") as folder:
+        with tempfile.TemporaryDirectory(prefix="hone-session-test-") as folder:
             try:
                 check(args.hone, folder)
             except NotHere as error:
