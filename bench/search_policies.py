@@ -4,14 +4,14 @@
     python3 bench/search_policies.py [--tool build/release/tests/hone_search_tool] [--seeds 50] [--worlds even,rugged] [--http] [--json]
 
 For each world and policy, over the same seeds: the median best speed-up so far after N calls and after a sum of dollars, and against
-the default classic pipeline the median ratio with a 95% bootstrap interval. A run that ended earlier keeps its last value.
+the classic pipeline the median ratio with a 95% bootstrap interval. A run that ended earlier keeps its last value.
 With --http the model is the real HTTP client before the scripted server (search_server.py). Each run is then made with the stand-in
 as well, and has to be the same: best and dollars after every call, operators, and how it ended.
 --require medians: in each world the median ratio of `population` to `classic` is above 1 at 20, 40 and 80 calls and at least 1 at 8.
 --require margin: for a few seeds, in which the median of one world may be off by chance. Over all worlds together, the geometric mean of the
 ratios is above MARGINS with 99% confidence, and its median at 8 calls is at least 1.
 Exit code: 0, 1 if a run failed or differs over HTTP, 3 if what is required does not hold.
-`classic` is the default pipeline, which ends by itself; `classic-seeds` has so many seeds that it spends its calls as well.
+`classic` is `--search classic`, which ends by itself; `classic-seeds` has so many seeds that it spends its calls as well.
 """
 import argparse
 import concurrent.futures

@@ -22,7 +22,9 @@
 // next file from it is a new design.
 //
 // In the world "workshop", right files declare a number to tune. Files that do not build lack an import and
-// are right once it is added. One winner in three is wrong when it is judged again.
+// are right once it is added. One winner in three is wrong when it is judged again. The floor of its device
+// is 30 us, and candidates take 25 us and more, so that kinds differ by their bottleneck as well. In the
+// other worlds every candidate is far from the floor.
 //
 // A call costs 1 to 3 cents, drawn at random.
 #pragma once
@@ -224,7 +226,10 @@ class WorldJudge : public CandidateJudge {
   }
   Result<TaskContext> Context(const Progress&) override {
     TaskContext context;
-    context.card = {{"modules", Json::object()}, {"operators", {{"addmm", 1}}}, {"floor_us", 1.0}};
+    context.card = {{"modules", Json::object()},
+                    {"operators", {{"addmm", 1}}},
+                    {"floor_us", world_.workshop ? 30.0 : 1.0},
+                    {"floor_bound", "memory"}};
     context.facts = Json::object();
     context.device = {{"name", "made up"}};
     context.machine = {{"device", "cpu"}};

@@ -99,6 +99,8 @@ Result<int> ShowPrompt(const PromptFlags& flags) {
   inputs.task_name = task.name;
   inputs.task_source = task.source;
   inputs.card = context.card;
+  inputs.best_baseline = context.best_rung;
+  inputs.best_us = context.best_us;
   inputs.device = context.device;
   inputs.seed_index = flags.seed;
   std::optional<CandidateRecord> first, second;

@@ -84,7 +84,7 @@ TEST(RunFlags, FlagsNameOnlyWhatIsUnusual) {
   EXPECT_THAT(FlagsFor(options), testing::ElementsAre("--seeds", "3", "--no-tuning"));
 }
 
-TEST(RunFlags, ARunWithWhatEndsItGoesOnAfterItsOpening) {
+TEST(RunFlags, ARunWithAModelGoesOnAfterItsOpening) {
   const TempFolder folder = std::move(*TempFolder::Make("hone-flags-"));
   const std::string plain = (folder.path() / "plain").string();
   const std::string search = (folder.path() / "search").string();
@@ -101,9 +101,10 @@ TEST(RunFlags, ARunWithWhatEndsItGoesOnAfterItsOpening) {
       {{}, "classic"},
       {{"--max-calls", "9"}, "classic"},
       {{"--proposer", "agent:a", "--max-minutes", "9"}, "classic"},
-      {{"--proposer", "llm"}, "classic"},
-      {{"--proposer", "exec:a"}, "classic"},
-      {{"--proposer", "llm", "--max-evaluations", "9"}, "classic"},
+      {{"--proposer", "llm"}, "population"},
+      {{"--proposer", "exec:a"}, "population"},
+      {{"--proposer", "llm", "--max-evaluations", "9"}, "population"},
+      {{"--proposer", "llm", "--search", "classic"}, "classic"},
       {{"--proposer", "llm", "--max-calls", "9"}, "population"},
       {{"--proposer", "exec:a", "--max-calls", "9"}, "population"},
       {{"--proposer", "llm", "--max-usd", "0.5"}, "population"},
@@ -125,8 +126,33 @@ TEST(RunFlags, ARunWithWhatEndsItGoesOnAfterItsOpening) {
     EXPECT_EQ(options.search, run.search) << testing::PrintToString(run.words);
     EXPECT_EQ(ReadBack(FlagsFor(options)).search, run.search) << testing::PrintToString(run.words);
   }
-  EXPECT_EQ(ReadBack({"--patience", "7"}).patience, 7);
-  EXPECT_EQ(ReadBack({}).patience, RunOptions().patience);
+}
+
+TEST(RunFlags, WithoutABudgetTheSearchIsLessPatient) {
+  const TempFolder folder = std::move(*TempFolder::Make("hone-flags-"));
+  const struct {
+    std::vector<std::string> words;
+    int patience;
+  } kRuns[] = {
+      {{}, 24},
+      {{"--patience", "7"}, 7},
+      {{"--proposer", "llm"}, 8},
+      {{"--proposer", "expert+exec:a"}, 8},
+      {{"--proposer", "llm", "--max-evaluations", "9"}, 8},
+      {{"--proposer", "llm", "--patience", "24"}, 24},
+      {{"--proposer", "llm", "--patience", "8"}, 8},
+      {{"--proposer", "llm", "--search", "classic"}, 24},
+      {{"--proposer", "llm", "--max-calls", "9"}, 24},
+      {{"--proposer", "llm", "--max-usd", "0.5"}, 24},
+      {{"--proposer", "llm", "--max-tokens", "900"}, 24},
+      {{"--proposer", "llm", "--max-minutes", "0.5"}, 24},
+      {{"--proposer", "expert+replay:" + folder.path().string()}, 24},
+  };
+  for (const auto& run : kRuns) {
+    const RunOptions options = ReadBack(run.words);
+    EXPECT_EQ(options.patience, run.patience) << testing::PrintToString(run.words);
+    EXPECT_EQ(ReadBack(FlagsFor(options)).patience, run.patience) << testing::PrintToString(run.words);
+  }
 }
 
 TEST(RunFlags, AReplayAsksWithTheOptionsOfItsRun) {

@@ -90,14 +90,14 @@ void AddRunFlags(Command& command, OptimizeFlags* flags) {
       .Add(
           "--search", &flags->search,
           "Search strategy after the initial candidates of a model. classic: the best one is tuned, then the "
-          "run ends. population: candidates are improved, combined and tuned until a budget ends or nothing "
-          "improves. auto: population with --max-calls, --max-usd, --max-tokens, --max-minutes or "
-          "--patience, "
-          "beside the expert and with --seed-from; else classic. A replay does what its recording did")
+          "run ends. population: candidates are improved, combined and tuned until a budget is spent or "
+          "nothing improves (--patience). auto: population for every model; a replay does what its recording "
+          "did")
       .OneOf({"auto", "classic", "population"});
   command
       .Add("--patience", &flags->patience,
-           "The population search ends after this many steps without a gain of 1% (default: 24)")
+           "The population search ends after this many steps in a row without a gain of 1% (default: 24; 8 "
+           "without --max-calls, --max-usd, --max-tokens and --max-minutes)")
       .Between(1, 100'000);
   command
       .Add("--breadth", &flags->breadth,
@@ -161,29 +161,32 @@ constexpr double kLockPatience_s = 0.5;
 
 namespace {
 
-// What `auto` means. A run goes on after its opening if the user has said what ends it. Without that the
-// number of calls would be open: --patience counts steps, and each gain begins the count again.
-// --max-evaluations is not enough, because replies that are not judged cost money as well.
+// What `auto` means. A run with a model goes on after its opening. A recording that was made without a search
+// has no replies for one.
 std::string SearchOf(const OptimizeFlags& flags, const RunOptions& options) {
   if (flags.search != "auto") return flags.search;
   if (ModelPartOf(options).empty()) return "classic";
+  const std::string folder = ReplayFolder(options);
+  if (folder.empty() || AsksExpert(options) || !options.seed_from.empty()) return "population";
+  const Result<std::vector<RecordedStep>> steps = ReadRecordedSteps(folder);
+  return steps.ok() && !steps->empty() ? "population" : "classic";
+}
+
+// Without a budget, patience alone limits what a search costs, and each gain begins the count again.
+// --max-evaluations is no such budget, because replies that are not judged cost money as well.
+constexpr int kPatienceWithoutBudget = 8;
+
+int DefaultPatience(const RunOptions& options) {
   const Budget& budget = options.budget;
-  bool goes_on = AsksExpert(options) || !options.seed_from.empty();
-  if (const std::string folder = ReplayFolder(options); !folder.empty()) {
-    const Result<std::vector<RecordedStep>> steps = ReadRecordedSteps(folder);
-    goes_on = goes_on || (steps.ok() && !steps->empty());
-  } else {
-    goes_on = goes_on || budget.calls > 0 || budget.usd > 0 || budget.tokens > 0 || budget.minutes > 0 ||
-              flags.patience > 0;
-  }
-  return goes_on ? "population" : "classic";
+  const bool bounded = budget.calls > 0 || budget.usd > 0 || budget.tokens > 0 || budget.minutes > 0;
+  const bool pays = options.search == "population" && ReplayFolder(options).empty();
+  return pays && !bounded ? kPatienceWithoutBudget : RunOptions().patience;
 }
 
 }  // namespace
 
 RunOptions OptionsOf(const OptimizeFlags& flags) {
   RunOptions options = flags.run;
-  if (flags.patience > 0) options.patience = flags.patience;
   options.analysis = !flags.no_analysis;
   options.class_check = !flags.no_class_check;
   options.tuning = !flags.no_tuning;
@@ -197,6 +200,7 @@ RunOptions OptionsOf(const OptimizeFlags& flags) {
     options.proposer = options.proposer.substr(0, folder + 7) +
                        fs::absolute(options.proposer.substr(folder + 7), ignored).string();
   options.search = SearchOf(flags, options);
+  options.patience = flags.patience > 0 ? flags.patience : DefaultPatience(options);
   // If calls are limited, each choice should know the previous result.
   const Budget& budget = options.budget;
   const bool counted = budget.calls > 0 || budget.tokens > 0 || budget.usd > 0;
@@ -211,7 +215,7 @@ void SetOptions(const RunOptions& options, OptimizeFlags* flags) {
   flags->model = ModelFlagsFromJson(options.model);
   flags->run = options;
   flags->search = options.search;
-  flags->patience = options.patience == RunOptions().patience ? 0 : options.patience;
+  flags->patience = options.patience == DefaultPatience(options) ? 0 : options.patience;
   flags->breadth = options.breadth;
   flags->search_seed = static_cast<int64_t>(options.search_seed);
   flags->no_analysis = !options.analysis;

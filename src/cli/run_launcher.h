@@ -21,7 +21,7 @@ struct OptimizeFlags : JudgeFlags {
   ModelFlags model;
   RunOptions run;
   std::string search = "auto";  // classic, population, or auto: see SearchOf in run_launcher.cpp
-  int patience = 0;             // 0: that of RunOptions, and `auto` does not go by it
+  int patience = 0;             // 0: see DefaultPatience in run_launcher.cpp
   int breadth = 0;              // 0: see OptionsOf
   int64_t search_seed = 0;      // 0: drawn anew for each run
   bool no_analysis = false;

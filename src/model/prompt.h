@@ -17,7 +17,9 @@ struct PromptInputs {
   std::string target;     // cuda, triton or cpu
   std::string task_name;
   std::string task_source;
-  Json card;    // ToJson(Card)
+  Json card;                  // ToJson(Card)
+  std::string best_baseline;  // the fastest way to run the task with PyTorch, and its time in a short timing
+  double best_us = 0;         // (0: unknown)
   Json device;  // {"name", "sm" (90), "multiprocessors", "shared_memory_per_block", "l2_bytes", "threads",
                 // "cuda", "triton", "torch", "cpu_flags", "cores"}; any may be missing
   std::string candidate_source;

@@ -34,6 +34,8 @@ PromptInputs Gru(const std::string& call_type, const std::string& target) {
     "outputs": [{"dtype": "float32", "shape": [512, 10, 256]}], "parameters": 2267136, "weight_bytes": 9068544,
     "least_bytes": 16994304, "flops": 23152558080.0, "operator_calls": 1, "serial_chain": 3072, "launches": 12302,
     "floor_us": 95.4, "floor_bound": "arithmetic"})");
+  inputs.best_baseline = target == "cpu" ? "eager" : "cudagraph";
+  inputs.best_us = 8460;
   inputs.device = *ParseJson(R"({"name": "NVIDIA H200", "sm": 90, "multiprocessors": 132,
     "shared_memory_per_block": 232448, "l2_bytes": 62914560, "cuda": "13.0", "triton": "3.6.0", "torch": "2.11.0"})");
   if (target == "cpu")
@@ -103,7 +105,8 @@ std::vector<PromptInputs> EveryCallType() {
   out[8].first_message = "HONE_TUNE names BLOCK_M, but the file has no module-level BLOCK_M = value.";
   const Json search = *ParseJson(
       R"({"reached": "1.40x of the best PyTorch baseline, 6.04 ms per call, 63.3 times the floor", "floor": "95.4 us",
-    "others": [{"kind": "gemm", "result": "1.60x of the best PyTorch baseline", "what": "All input products first."}],
+    "others": [{"kind": "gemm", "result": "1.60x of the best PyTorch baseline, 5.29 ms per call, 55.4 times the floor",
+                "what": "All input products first."}],
     "tried": [{"kind": "gemm", "result": "wrong-output", "what": "Half of h in registers."}]})");
   for (const size_t searching : {9, 10}) out[searching].search = search;
   out[10].search["second_source"] =
@@ -205,6 +208,7 @@ TEST(Prompt, EveryCallOfARunBeginsWithTheSameBytes) {
       inputs.target = target;
       inputs.card = Gru("seed", target).card;
       inputs.device = Gru("seed", target).device;
+      inputs.best_baseline = Gru("seed", target).best_baseline;
       const Result<Prompt> prompt = RenderPrompt(inputs);
       ASSERT_TRUE(prompt.ok()) << prompt.error().message;
       EXPECT_EQ(prompt->system, first) << inputs.call_type;
@@ -278,6 +282,23 @@ TEST(Prompt, HoldsOnlyTheKnowledgeThatTheTaskNeeds) {
   inputs.card = *ParseJson(R"({"modules": {}, "operators": {"_softmax": 1}, "serial_chain": 1})");
   EXPECT_FALSE(Contains(RenderPrompt(inputs)->system, "Recurrences:"));
   EXPECT_TRUE(Contains(RenderPrompt(inputs)->system, "\nReductions"));
+}
+
+TEST(Prompt, SaysWhatPyTorchReaches) {
+  PromptInputs inputs = Gru("seed", "cuda");
+  const auto says = [&](const char* line) { return Contains(RenderPrompt(inputs)->system, line); };
+  EXPECT_TRUE(
+      says("\n- floor of this device: 95.4 us, arithmetic bound\n"
+           "- best of PyTorch: 8.46 ms (cudagraph), 88.7 times the floor\n"));
+  inputs.best_baseline.clear();
+  EXPECT_TRUE(says("\n- best of PyTorch: 8.46 ms, 88.7 times the floor\n"));
+  inputs.best_us = 0.5;
+  EXPECT_FALSE(says("best of PyTorch: ")) << "a busy machine, and no time of a GRU";
+  inputs.best_us = 0;
+  EXPECT_FALSE(says("best of PyTorch: ")) << "not known";
+  inputs.best_us = 16;
+  inputs.card = *ParseJson(R"({"operators": {"relu": 1}})");
+  EXPECT_TRUE(says("\n- best of PyTorch: 16 us\n")) << "without a floor";
 }
 
 TEST(Prompt, SeedsAskForDifferentDesigns) {

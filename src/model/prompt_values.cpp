@@ -53,7 +53,22 @@ std::string CountsText(const Json& counts) {
   return Join(parts, ", ");
 }
 
-Json CardLines(const Json& card, const std::string& target) {
+// A busy machine may make a short timing come out far too short. Such a time would mislead, so it is left
+// out.
+constexpr double kLeastOfFloor = 0.5;
+
+std::string BestOfPyTorch(const PromptInputs& inputs) {
+  const double floor_us = GetNumber(inputs.card, "floor_us");
+  if (inputs.best_us <= 0 || inputs.best_us < kLeastOfFloor * floor_us) return "";
+  std::string text = HumanSeconds(inputs.best_us * 1e-6);
+  if (!inputs.best_baseline.empty()) text += fmt::format(" ({})", inputs.best_baseline);
+  if (floor_us > 0) text += ", " + TimesTheFloor(inputs.best_us, floor_us);
+  return text;
+}
+
+Json CardLines(const PromptInputs& inputs) {
+  const Json& card = inputs.card;
+  const std::string& target = inputs.target;
   Json lines = Json::array();
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) lines.push_back(fmt::format("{}: {}", label, text));
@@ -77,6 +92,7 @@ Json CardLines(const Json& card, const std::string& target) {
   if (GetNumber(card, "floor_us") > 0)
     add("floor of this device", fmt::format("{}, {} bound", HumanSeconds(GetNumber(card, "floor_us") * 1e-6),
                                             GetString(card, "floor_bound", "roofline")));
+  add("best of PyTorch", BestOfPyTorch(inputs));
   return lines;
 }
 
@@ -265,7 +281,7 @@ Json PromptValues(const PromptInputs& inputs) {
       {"task_name", inputs.task_name},
       {"task_source", task},
       {"task_fence", FenceFor(task)},
-      {"card", CardLines(inputs.card, inputs.target)},
+      {"card", CardLines(inputs)},
       {"device", DeviceLines(inputs.device)},
       {"candidate_source", candidate.text},
       {"candidate_fence", FenceFor(candidate.text)},

@@ -153,6 +153,8 @@ Status Spine::Expert() {
                                                   : "others were faster in the screening run")));
       continue;
     }
+    // Not mended if it fails: lint has no error or warning for any file of the expert (expert_test.cpp), so
+    // `hone lint --fix` has nothing to fix.
     HONE_ASSIGN_OR_RETURN(const CandidateRecord record, Judge(entry.candidate));
     if (record.accepted() && !all && accepted_us == 0) accepted_us = entry.look.call_us;
     ++judged;

@@ -1,12 +1,14 @@
 // Seeds from earlier runs: the best candidates of the runs in --seed-from, one of each kernel class, judged
-// here like any other file. Their sources are recorded, so that the run can continue after the earlier one is
-// deleted.
+// here like any other file, and repaired mechanically if they fail here: they may have been written for other
+// versions of PyTorch and Triton. Their sources are recorded, so that the run can continue after the earlier
+// one is deleted.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/text.h"
+#include "pipeline/mending.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -14,6 +16,7 @@ namespace hone {
 namespace {
 
 constexpr size_t kMostOfARun = 3;
+constexpr char kInheritedPhase[] = "inherited";
 
 // The fastest right candidate of each kernel class, fastest first. Its speed there does not matter, because
 // another task or machine may give it another one.
@@ -31,8 +34,20 @@ std::vector<CandidateRecord> WorthInheriting(std::vector<CandidateRecord> all) {
 
 }  // namespace
 
+// Whether an earlier session had finished with the inherited candidates. Versions that did not mend them
+// continued with their files as they were, and so does a resumed run.
+Result<bool> Spine::OpeningHasBegun() {
+  RunStore& store = recorder_.store();
+  HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls, store.CallSummaries(recorder_.run().id));
+  HONE_ASSIGN_OR_RETURN(const std::vector<CandidateRecord> all, store.CandidateSummaries(recorder_.run().id));
+  return !calls.empty() || std::any_of(all.begin(), all.end(), [](const CandidateRecord& one) {
+    return one.phase != "zero" && one.phase != kInheritedPhase && one.phase != kMendedPhase;
+  });
+}
+
 Status Spine::Inherited() {
   RunStore& store = recorder_.store();
+  HONE_ASSIGN_OR_RETURN(const bool begun, OpeningHasBegun());
   for (const std::string& name : options_.seed_from) {
     const std::string decision = "from:" + name;
     HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> taken,
@@ -48,7 +63,7 @@ Status Spine::Inherited() {
       std::vector<std::string> names;
       for (const CandidateRecord& one : best) {
         const std::string key = fmt::format("from.{}.{}", FileNameOf(name), one.key);
-        CandidateRecord seed = MakeCandidate(key, "", "inherited", one.source);
+        CandidateRecord seed = MakeCandidate(key, "", kInheritedPhase, one.source);
         seed.title = fmt::format("{} of {}: {:.2f}x there", one.key, name, one.vs_best);
         HONE_RETURN_IF_ERROR(recorder_.Keep(seed));
         keys.push_back(key);
@@ -57,7 +72,8 @@ Status Spine::Inherited() {
       const std::string text = !run.ok()      ? fmt::format("{}: {}", name, run.error().message)
                                : best.empty() ? fmt::format("{}: it has no correct candidate", name)
                                               : fmt::format("seeds from {}: {}", name, Join(names, ", "));
-      HONE_RETURN_IF_ERROR(recorder_.Decide(decision, "inherited", text, {{"run", name}, {"keys", keys}}));
+      HONE_RETURN_IF_ERROR(
+          recorder_.Decide(decision, kInheritedPhase, text, {{"run", name}, {"keys", keys}}));
     }
     HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> kept,
                           store.Decision(recorder_.run().id, decision));
@@ -66,7 +82,9 @@ Status Spine::Inherited() {
     for (const Json& key : GetMember(*record, "keys")) {
       HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> seed,
                             store.Candidate(recorder_.run().id, key.get<std::string>()));
-      if (seed) HONE_RETURN_IF_ERROR(Judge(*seed));
+      if (!seed) continue;
+      HONE_ASSIGN_OR_RETURN(const CandidateRecord judged, Judge(*seed));
+      HONE_RETURN_IF_ERROR(MendMechanically(judged, begun));
     }
   }
   return Ok();

@@ -49,7 +49,7 @@ Result<bool> Spine::WentOnFrom(const CandidateRecord& failed) {
   });
 }
 
-Result<CandidateRecord> Spine::MendMechanically(const CandidateRecord& failed) {
+Result<CandidateRecord> Spine::MendMechanically(const CandidateRecord& failed, bool was_left) {
   if (!options_.mend || !IsBroken(failed) || failed.reason == "no-code" || failed.phase == kMendedPhase)
     return failed;
   const std::string key = failed.key + kMendedKey;
@@ -57,7 +57,7 @@ Result<CandidateRecord> Spine::MendMechanically(const CandidateRecord& failed) {
                         recorder_.store().Candidate(recorder_.run().id, key));
   if (!made) {
     HONE_ASSIGN_OR_RETURN(const bool went_on, WentOnFrom(failed));
-    if (went_on) return failed;
+    if (was_left || went_on) return failed;
     const MendedSource mended = judge_.Mend(failed, task_.source, context_.facts);
     if (!mended.changed()) return failed;
     HONE_RETURN_IF_ERROR(recorder_.Decide(key, kMendedPhase,

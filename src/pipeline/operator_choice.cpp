@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
+
 namespace hone {
 
 namespace {
@@ -177,6 +179,30 @@ int StepsWithoutGain(const SearchArchive& archive) {
     ++steps;
   }
   return steps;
+}
+
+std::string HowSearchGoesOn(const RunOptions& options) {
+  const auto count = [](auto number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  if (!options.follow.empty())
+    return fmt::format("the search goes on as recorded, for {}", count(options.follow.size(), "step"));
+  const Budget& budget = options.budget;
+  std::vector<std::string> limits;
+  const auto add = [&](bool is_set, std::string text) {
+    if (is_set) limits.push_back(std::move(text));
+  };
+  add(budget.calls > 0, count(budget.calls, "call"));
+  add(budget.tokens > 0, count(budget.tokens, "token"));
+  add(budget.usd > 0, fmt::format("${:g}", budget.usd));
+  add(budget.minutes > 0, fmt::format("{:g} minute{}", budget.minutes, budget.minutes == 1 ? "" : "s"));
+  add(budget.evaluations > 0, count(budget.evaluations, "evaluation"));
+  return fmt::format(
+      "the search goes on and ends after {} in a row without a gain of 1% (--patience){}; --search classic "
+      "would end here{}",
+      count(options.patience, "step"),
+      limits.empty() ? "" : fmt::format(" or when the budget ({}) is spent", Join(limits, ", ")),
+      options.tuning ? ", after tuning the best" : "");
 }
 
 std::string WhySearchEnds(const SearchArchive& archive, const RunOptions& options) {

@@ -49,6 +49,8 @@ StepChoice FollowStep(const SearchArchive& archive, const RunOptions& options, c
 
 // The number of most recent consecutive steps without a gain of at least 1%.
 int StepsWithoutGain(const SearchArchive& archive);
+// For the console, where the opening ends: what will end the search.
+std::string HowSearchGoesOn(const RunOptions& options);
 // Why the search has ended; empty while it continues.
 std::string WhySearchEnds(const SearchArchive& archive, const RunOptions& options);
 

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "model/replies.h"
 #include "model/tunables.h"
+#include "pipeline/mending.h"
 #include "pipeline/prompt_facts.h"
 #include "pipeline/spine.h"
 #include "store/record_io.h"
@@ -100,6 +101,7 @@ std::string WhyFollowingEnds(const std::vector<RecordedStep>& follow, int next,
 }  // namespace
 
 Status Spine::Population() {
+  HONE_RETURN_IF_ERROR(SayThatTheSearchBegins());
   // A model that plays a recording counts earlier requests. Finished steps are skipped below.
   HONE_ASSIGN_OR_RETURN(const std::vector<CallRecord> calls,
                         recorder_.store().CallSummaries(recorder_.run().id));
@@ -139,6 +141,16 @@ Status Spine::Population() {
     for (const auto& [number, choice] : group)
       if (!ended(number)) HONE_RETURN_IF_ERROR(EndStep(number, choice));
   }
+}
+
+// Once, where a run without a search would have ended.
+Status Spine::SayThatTheSearchBegins() {
+  HONE_ASSIGN_OR_RETURN(const std::vector<DecisionRecord> decisions,
+                        recorder_.store().Decisions(recorder_.run().id));
+  const bool has_begun = std::any_of(decisions.begin(), decisions.end(),
+                                     [](const DecisionRecord& one) { return StepOf(one.key) > 0; });
+  if (!has_begun) recorder_.Say("the opening is over; " + HowSearchGoesOn(options_));
+  return Ok();
 }
 
 const RecordedStep* Spine::RecordedAs(int number) const {
@@ -299,7 +311,13 @@ Status Spine::TuneStep(const std::string& key, const CandidateRecord& parent) {
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive(StepOf(key)));
   const int before = Uses(archive, parent.key, Operator::kTune);
   const Result<std::vector<Tunable>> tunables = ReadTunables(parent.source);
-  const bool declares = tunables.ok() && !tunables->empty() && parent.phase != "tuned";
+  bool is_tuned = parent.phase == "tuned";
+  if (parent.phase == kMendedPhase) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> failed,
+                          recorder_.store().Candidate(recorder_.run().id, parent.parent_key));
+    is_tuned = failed && failed->phase == "tuned";
+  }
+  const bool declares = tunables.ok() && !tunables->empty() && !is_tuned;
   const int stage = before - (declares ? 1 : 0);
   if (stage < 0) {
     HONE_RETURN_IF_ERROR(Search(parent, key));
@@ -412,12 +430,13 @@ Result<Json> Spine::FailedFacts(const SearchArchive& archive) {
 // archive from which the step was chosen, so that a step repeated after a kill makes the same request.
 Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
   HONE_ASSIGN_OR_RETURN(const SearchArchive archive, ReadArchive(FirstOfGroup(number)));
+  const double floor_us = GetNumber(context_.card, "floor_us");
   const auto row = [&](const ArchiveMember& member) -> Result<Json> {
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> one,
                           recorder_.store().Candidate(recorder_.run().id, member.key));
     if (!one) return Json(nullptr);
     HONE_ASSIGN_OR_RETURN(const std::string what, DescriptionOf(*one));
-    return Json({{"kind", member.kind}, {"result", ResultFacts(*one)}, {"what", what}});
+    return Json({{"kind", member.kind}, {"result", ReachedFacts(*one, floor_us)}, {"what", what}});
   };
   Json others = Json::array();
   Json tried = Json::array();
@@ -428,7 +447,6 @@ Result<Json> Spine::SearchFacts(const StepChoice& choice, int number) {
     others.push_back(std::move(other));
   }
   Json facts = {{"others", others}};
-  const double floor_us = GetNumber(context_.card, "floor_us");
   if (floor_us > 0) facts["floor"] = HumanSeconds(floor_us * 1e-6);
   if (choice.op == Operator::kRestart) {
     HONE_ASSIGN_OR_RETURN(facts["failed"], FailedFacts(archive));

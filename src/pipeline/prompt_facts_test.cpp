@@ -152,7 +152,31 @@ TEST_F(PromptsOfARun, CombiningShowsTimeAndKernelsOfBothAndWhatWasMadeOfEach) {
   EXPECT_THAT(prompt, HasSubstr("first_kernel (x3) 60%"));
   EXPECT_THAT(prompt, HasSubstr("second_kernel (x3) 60%"));
   EXPECT_THAT(prompt, HasSubstr("- from the first: none, wrong-output"));
-  EXPECT_THAT(prompt, HasSubstr("- from the second: none, 1.00x of the best"));
+  EXPECT_THAT(
+      prompt,
+      HasSubstr("- from the second: none, 1.00x of the best PyTorch baseline, 100 us per call, 100 times "
+                "the floor"));
+}
+
+TEST_F(PromptsOfARun, ARestartSaysWhatTheDesignsAndPyTorchReach) {
+  options_.search = "population";
+  options_.breadth = 1;
+  options_.budget.calls = 3;
+  Reply("seed", CandidateText("accepted 2"));
+  Reply("restart", CandidateText("accepted 1.6"));
+  Reply("improve", CandidateText("accepted 3"));
+  Choose(1, "restart", {});
+  Choose(2, "improve", {"gen1.restart"});
+  Run();
+  const char* const kSeed = "- none, 2.00x of the best PyTorch baseline, 50 us per call, 50 times the floor";
+  EXPECT_THAT(PromptOf("gen1.restart"), HasSubstr(kSeed));
+  EXPECT_THAT(PromptOf("gen2.improve"), HasSubstr(kSeed)) << "as one that does better";
+  const std::vector<CallRecord> calls = *store_->Calls(run_.id);
+  ASSERT_EQ(calls.size(), 3u);
+  for (const CallRecord& one : calls) {
+    EXPECT_THAT(one.system, HasSubstr("- best of PyTorch: 100 us, 100 times the floor\n"));
+    EXPECT_EQ(one.system, calls[0].system) << one.key << ": a cache knows the beginning";
+  }
 }
 
 TEST_F(PromptsOfARun, OnlyACandidateToImproveIsCounted) {

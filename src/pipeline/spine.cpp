@@ -409,6 +409,8 @@ PromptInputs Spine::Inputs(const std::string& call_type) const {
   inputs.task_name = task_.name;
   inputs.task_source = task_.source;
   inputs.card = context_.card;
+  inputs.best_baseline = context_.best_rung;
+  inputs.best_us = context_.best_us;
   inputs.device = context_.device;
   return inputs;
 }

@@ -73,8 +73,10 @@ class Spine {
                                                           const std::string& repair_type, PromptInputs inputs,
                                                           const std::optional<AnalysisRecord>& asked);
   // The failed candidate, or its mechanical repair if that reached at least the same step (mending.cpp).
-  Result<CandidateRecord> MendMechanically(const CandidateRecord& failed);
+  // `was_left`: an earlier session continued after this candidate, with or without a repair of it.
+  Result<CandidateRecord> MendMechanically(const CandidateRecord& failed, bool was_left = false);
   Result<bool> WentOnFrom(const CandidateRecord& failed);
+  Result<bool> OpeningHasBegun();
   Result<std::optional<AnalysisRecord>> Analyse(const CandidateRecord& candidate);
 
   // An agent's session (agent_stage.cpp).
@@ -94,6 +96,7 @@ class Spine {
   Result<std::optional<CandidateRecord>> Search(const CandidateRecord& base, const std::string& key);
 
   // The search after the opening (population_stage.cpp).
+  Status SayThatTheSearchBegins();
   Result<SearchArchive> ReadArchive(int before_step);
   // Null where no recording is followed, or it has no such step.
   const RecordedStep* RecordedAs(int number) const;

@@ -20,7 +20,7 @@
 namespace hone::spine_fixture {
 
 // A candidate that contains its fate: "# fate: accepted 2.5", "# fate: wrong-output", "# fate: inconclusive
-// 5", "# look: 120", and its class: "# kernel: softmax".
+// 5", "# look: 120", and its class: "# kernel: softmax". "# fate at 64: crashed" holds where BLOCK = 64.
 inline std::string CandidateText(const std::string& fate, const std::string& more = "") {
   return "```python\nimport torch\n# fate: " + fate + "\n" + more +
          "class ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n```\n";
@@ -119,6 +119,9 @@ class FakeJudge : public CandidateJudge {
     const bool mended =
         Contains(candidate.source, "import math\n") && Contains(candidate.source, "# mended: ");
     std::string written = After(candidate.source, mended ? "# mended: " : "# fate: ");
+    const std::string tuned =
+        After(candidate.source, "# fate at " + After(candidate.source, "BLOCK = ") + ": ");
+    if (!mended && !tuned.empty()) written = tuned;
     if (written.empty()) written = of_others;
     const std::vector<std::string> fate = Split(written, ' ');
     const std::string& word = fate[0];

@@ -36,6 +36,48 @@ TEST_F(SpineTest, WhatHasOneRightAnswerIsMendedBeforeAModelIsAsked) {
   EXPECT_EQ(judge_.judged.size(), judged);
 }
 
+// An earlier run whose best candidate fails here, because it lacks an import.
+void SaveRunToInheritFrom(RunStore& store, RunRecord earlier) {
+  earlier.name = "earlier";
+  earlier.id = *store.AddRun(earlier);
+  CandidateRecord one;
+  one.run_id = earlier.id;
+  one.key = "seed1";
+  one.phase = "seed";
+  one.source = ReplaceAll(ReplaceAll(Mendable("crashed", "accepted 3"), "```python\n", ""), "```\n", "");
+  one.verdict = "accepted";
+  one.reason = "faster";
+  one.vs_best = 4;
+  ASSERT_TRUE(store.SaveCandidate(one).ok());
+}
+
+TEST_F(SpineTest, WhatIsInheritedIsMendedBeforeAModelIsAsked) {
+  SaveRunToInheritFrom(*store_, run_);
+  options_.seed_from = {"earlier"};
+  options_.tuning = false;
+  Reply("seed", CandidateText("accepted 2.0"));
+  EXPECT_EQ(Run().best->key, "from.earlier.seed1.mended");
+  EXPECT_THAT(Keys(),
+              ElementsAre("from.earlier.seed1:crashed", "from.earlier.seed1.mended:faster", "seed0:faster"));
+  EXPECT_EQ((*store_->Candidate(run_.id, "from.earlier.seed1.mended"))->parent_key, "from.earlier.seed1");
+  const size_t judged = judge_.judged.size();
+  Run();
+  EXPECT_EQ(judge_.judged.size(), judged);
+}
+
+TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionInheritedAndLeft) {
+  SaveRunToInheritFrom(*store_, run_);
+  options_.seed_from = {"earlier"};
+  options_.tuning = false;
+  judge_.mends = false;
+  Reply("seed", CandidateText("accepted 2.0"));
+  EXPECT_EQ(Run().best->key, "seed0");
+  const std::vector<std::string> keys = Keys();
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->key, "seed0");
+  EXPECT_EQ(Keys(), keys);
+}
+
 TEST_F(SpineTest, WhatAStepOfTheSearchMakesIsMendedBeforeAModelIsAsked) {
   options_.search = "population";
   options_.patience = 1;

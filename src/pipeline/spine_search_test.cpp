@@ -120,5 +120,38 @@ TEST_F(SpineTest, WhatAProfileShowsIsTheKindOfACandidateFromTheNextStepOn) {
   EXPECT_EQ(GetInt(*profile, "step"), 1);
 }
 
+TEST_F(SpineTest, TheConsoleSaysWhereTheOpeningEndsAndWhatEndsTheSearch) {
+  const auto lines = [&] {
+    std::string all;
+    const std::vector<std::pair<int64_t, std::string>> console = *store_->Console(run_.id, 0, 1000);
+    for (const auto& [id, line] : console) all += line + "\n";
+    return all;
+  };
+  options_.search = "population";
+  options_.patience = 2;
+  options_.budget.calls = 9;
+  options_.budget.usd = 0.5;
+  Reply("seed", CandidateText("accepted 2.0"));
+  Reply("improve", CandidateText("accepted 3.0"));
+  Run();
+  const std::string line =
+      "the opening is over; the search goes on and ends after 2 steps in a row without a gain of 1% "
+      "(--patience) or when the budget (9 calls, $0.5) is spent; --search classic would end here, after "
+      "tuning "
+      "the best\n";
+  const std::string said = lines();
+  EXPECT_LT(said.find(line), said.find("gen1: "));
+  Run();
+  EXPECT_EQ(lines().find(line), lines().rfind(line)) << "a resumed run does not say it again";
+  RunOptions options;
+  options.tuning = false;
+  options.patience = 8;
+  EXPECT_EQ(HowSearchGoesOn(options),
+            "the search goes on and ends after 8 steps in a row without a gain of 1% (--patience); --search "
+            "classic would end here");
+  options.follow = {{1, "restart", {}}};
+  EXPECT_EQ(HowSearchGoesOn(options), "the search goes on as recorded, for 1 step");
+}
+
 }  // namespace
 }  // namespace hone

@@ -31,6 +31,42 @@ TEST_F(SpineTest, TuningSearchesTheNumbersItselfAndKeepsWhatIsBetter) {
   EXPECT_GE(judge_.looks, 4);
 }
 
+// With the numbers that look fastest, it lacks an import.
+std::string MendableWhenTuned() {
+  const std::string text =
+      CandidateText("accepted 3", std::string(kTunable) + "# fate at 64: crashed\n# mended: accepted 4\n");
+  return ReplaceAll(text, "return x\n", "return x * math.pi\n");
+}
+
+TEST_F(SpineTest, WhatTuningMakesIsMendedBeforeAModelIsAsked) {
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", MendableWhenTuned());
+  Reply("stage_block", CandidateText("accepted 1.5"));
+  Reply("stage_memory", CandidateText("accepted 1.5", "# another\n"));
+  EXPECT_EQ(Run().best->key, "tune.grid.tuned1.mended");
+  EXPECT_EQ((*store_->Candidate(run_.id, "tune.grid.tuned1"))->reason, "crashed");
+  EXPECT_THAT(Decisions(), testing::HasSubstr("stage grid: tune.grid.tuned1.mended is the best so far"));
+  EXPECT_EQ((*store_->Candidate(run_.id, "tune.block"))->parent_key, "tune.grid.tuned1.mended");
+  EXPECT_EQ(store_->Calls(run_.id)->size(), 4u);
+  const size_t judged = judge_.judged.size();
+  Run();
+  EXPECT_EQ(judge_.judged.size(), judged);
+}
+
+TEST_F(SpineTest, AResumedRunDoesNotMendWhatAnEarlierVersionTunedAndLeft) {
+  judge_.mends = false;
+  Reply("seed", CandidateText("accepted 2", kTunable));
+  Reply("stage_grid", MendableWhenTuned());
+  Reply("stage_block", CandidateText("accepted 1.5"));
+  Reply("stage_memory", CandidateText("accepted 1.5", "# another\n"));
+  EXPECT_EQ(Run().best->vs_best, 3);
+  const std::vector<std::string> keys = Keys();
+  EXPECT_THAT(keys, testing::Contains("tune.grid.tuned1:crashed"));
+  judge_.mends = true;
+  EXPECT_EQ(Run().best->vs_best, 3);
+  EXPECT_EQ(Keys(), keys);
+}
+
 TEST_F(SpineTest, APersistentKernelIsNotTuned) {
   Reply("seed",
         CandidateText("accepted 2",

@@ -143,12 +143,24 @@ Result<std::optional<CandidateRecord>> Spine::Search(const CandidateRecord& base
     field = std::move(alive);
     if (field.empty()) return std::optional<CandidateRecord>();
   }
+  // Versions that did not mend finalists continued with the next one, or ended the stage. A resumed run then
+  // mends none either.
+  RunStore& store = recorder_.store();
+  const auto finalist_key = [&](size_t i) { return fmt::format("{}.tuned{}", key, i + 1); };
+  HONE_ASSIGN_OR_RETURN(const std::optional<DecisionRecord> stage_ended,
+                        store.Decision(recorder_.run().id, key));
+  size_t last_made = 0;
+  for (size_t i = 0; i < field.size(); ++i) {
+    HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> made,
+                          store.Candidate(recorder_.run().id, finalist_key(i)));
+    if (made) last_made = i;
+  }
   std::optional<CandidateRecord> best;
   for (size_t i = 0; i < field.size(); ++i) {
     if (field[i].source == base.source) continue;  // already judged
-    const std::string candidate_key = fmt::format("{}.tuned{}", key, i + 1);
+    const std::string candidate_key = finalist_key(i);
     HONE_ASSIGN_OR_RETURN(const std::optional<CandidateRecord> kept,
-                          recorder_.store().Candidate(recorder_.run().id, candidate_key));
+                          store.Candidate(recorder_.run().id, candidate_key));
     CandidateRecord candidate =
         kept ? *kept : MakeCandidate(candidate_key, base.key, "tuned", field[i].source);
     if (!kept) {
@@ -156,6 +168,8 @@ Result<std::optional<CandidateRecord>> Spine::Search(const CandidateRecord& base
       HONE_RETURN_IF_ERROR(recorder_.Keep(candidate));
     }
     HONE_ASSIGN_OR_RETURN(candidate, Judge(candidate));
+    // Its base works, but other numbers may need what the base did not, a mask for example.
+    HONE_ASSIGN_OR_RETURN(candidate, MendMechanically(candidate, stage_ended || i < last_made));
     if (IsRight(candidate) && (!best || candidate.vs_best > best->vs_best)) best = candidate;
   }
   return best;

@@ -323,8 +323,9 @@ TEST_P(Sandbox, ItsLimitsAreLowerThanHonesAndStay) {
   EXPECT_EQ(found[0], fmt::format("NOFILE {0} {0}", limits.descriptors));
   EXPECT_EQ(found[1], fmt::format("FSIZE {0} {0}", limits.file_bytes));
   EXPECT_EQ(found[2], "CORE 0 0");
-  if (level() == SandboxLevel::kBubblewrap)  // there the kernel counts the threads of this sandbox alone
+  if (level() == SandboxLevel::kBubblewrap) {  // there the kernel counts the threads of this sandbox alone
     EXPECT_EQ(found[3], fmt::format("NPROC {0} {0}", limits.threads));
+  }
 }
 
 TEST_P(Sandbox, IsEndedBeforeOthersWhenMemoryRunsOut) {

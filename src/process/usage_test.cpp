@@ -153,7 +153,9 @@ TEST(UsageWatch, SeesMemoryFilesAndFileSystemsOfASandbox) {
     ASSERT_TRUE(IsThere(*started->child)) << row.what << started->child->err();
     const std::optional<OverLimit> over = watch.Look({100, 1000, 150 * kMB});
     EXPECT_EQ(over.has_value(), row.over) << row.what << (over ? over->message : "");
-    if (over && row.over) EXPECT_THAT(over->message, HasSubstr("in memory files")) << row.what;
+    if (over && row.over) {
+      EXPECT_THAT(over->message, HasSubstr("in memory files")) << row.what;
+    }
   }
 }
 

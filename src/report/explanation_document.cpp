@@ -84,6 +84,7 @@ void AddSearch(const Explanation& told, ReportLanguage language, Document* docum
                                     {"", 0, 0, true},
                                     {"", 3, 0, true},
                                     {"", 0, 0, true}});
+  document->Paragraph(Words(language, "search.gains"));
   if (told.ancestors.empty()) return;
   document->Paragraph(Words(language, "search.way", {told.outcome.best_key}));
   rows = {Header(language, {"candidate", "phase", "parents", "speed_up", "calls", "tokens", "usd", "note"})};

@@ -8,6 +8,11 @@ const std::vector<MessageText>& AllMessages() {
       {"title", "{0}: run R{1} ({2})", "{0}：运行 R{1}（{2}）"},
       {"section.timeline", "What happened", "经过"},
       {"section.search", "How the search went", "搜索过程"},
+      {"search.gains",
+       "Gains count with the lower ends of the 95% intervals. Their product may therefore be below the "
+       "speed-up "
+       "of the best candidate.",
+       "收益按 95% 区间的下限计算，因此各项收益之积可能低于最佳候选的加速比。"},
       {"search.way", "The way to {0}:", "得到 {0} 的路径："},
       {"section.mending", "Mechanical repair", "机械修复"},
       {"mending.total",

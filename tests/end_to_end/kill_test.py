@@ -21,8 +21,8 @@ from pipeline_house import ACCEPTED, HERE, QUICK, REJECTED, SLOW_ROWS, SMALL_SOF
 from replay_test import check_staged_tuning
 
 # Nothing in the first depends on a clock, because every candidate is rejected for its answers. The second is tuned, with wide margins.
-REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1"), REJECTED)
-ONE_BRANCH = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "1", "--repairs", "1"), REJECTED)
+REJECTED_ALL = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "2", "--repairs", "1", "--search", "classic"), REJECTED)
+ONE_BRANCH = (SMALL_SOFTMAX, HERE / "replays" / "kill", ("--seeds", "1", "--repairs", "1", "--search", "classic"), REJECTED)
 TUNED = (SLOW_ROWS, HERE / "replays" / "tuning", ("--seeds", "1", "--repairs", "1"), ACCEPTED)
 # A program that answers as the replay does, by type and key, and logs every request.
 ANSWERS = """

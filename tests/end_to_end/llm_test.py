@@ -25,7 +25,8 @@ KEY = "sk-e2e-5f3c9a17d2b84e60"
 BROKEN = fenced("import torch, no_such_module\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x")
 # Rejected for its answers, which needs no clock.
 WRONG = fenced("import torch\n\n\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return 2 * torch.softmax(x, dim=1)")
-ONE_CALL = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
+OPENING = ("--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning")
+ONE_CALL = (*OPENING, "--search", "classic")
 
 
 def ask(house, base, *flags, model="fake", task=SMALL_SOFTMAX, **more):
@@ -172,7 +173,7 @@ def budgets(house):
     """tokens, money and evaluations end a run with its best so far; usage.csv says what was used"""
     with house.server("--replies", HERE / "replays" / "tuning") as server:
         prices = house.write("prices.json", '{"fake": {"input": 1000000, "output": 0}}')
-        for flags, words, cost in [(("--max-evaluations", "1"), "the budget of 1 evaluation is spent", None),
+        for flags, words, cost in [(("--max-evaluations", "1", "--search", "classic"), "the budget of 1 evaluation is spent", None),
                                    (("--max-tokens", "50"), "the budget of 50 tokens is spent", None),
                                    (("--max-usd", "5", "--prices", prices), "the budget of $5 is spent", 11.0)]:
             # The first run judges the candidate; the others find its verdict in the store.
@@ -202,15 +203,15 @@ def money_without_a_price(house):
     free = house.write("free.json", '{"fake": {"input": 0, "output": 0}, "cheap": {"input": 0, "output": 0}}')
     with house.server("--replies", replies(house)) as server:
         base = server.base("fine")
-        ask(house, base, *ONE_CALL, "--max-usd", "1").expect(USAGE, unknown % "fake")
-        ask(house, base, *ONE_CALL, "--max-usd", "1", "--model-repair", "cheap", "--prices", one).expect(USAGE, unknown % "cheap")
+        ask(house, base, *OPENING, "--max-usd", "1").expect(USAGE, unknown % "fake")
+        ask(house, base, *OPENING, "--max-usd", "1", "--model-repair", "cheap", "--prices", one).expect(USAGE, unknown % "cheap")
         house.optimize(SMALL_SOFTMAX, "expert+exec:cat", "--max-usd", "1").expect(USAGE, "no price is known for exec:cat", "use --max-tokens or --max-calls")
         house.optimize(SMALL_SOFTMAX, "agent:true", "--max-usd", "1").expect(USAGE, "--max-usd cannot hold")
         house.run("suite", SMALL_SOFTMAX, "--proposer", "llm", "--model", "fake", "--api-base", base, "--max-usd", "1", *QUICK).expect(USAGE, unknown % "fake")
         require_equal((house.rows("SELECT * FROM run") + house.rows("SELECT * FROM suite"), server.log()), ([], []), "runs, suites and requests before the price is known")
 
         # A price of 0 is known: a server of one's own.
-        ask(house, base, *ONE_CALL, "--max-usd", "1", "--model-repair", "cheap", "--prices", free, "--out", house.folder / "free").expect(REJECTED)
+        ask(house, base, *OPENING, "--max-usd", "1", "--model-repair", "cheap", "--prices", free, "--out", house.folder / "free").expect(REJECTED)
 
         # A run without a limit of money may get one later, with the prices.
         ask(house, server.base("not-found"), *ONE_CALL, "--out", house.folder / "run").expect(CANNOT)
@@ -224,7 +225,7 @@ def money_without_a_price(house):
 def changed_on_resume(house):
     """resume takes another address, model or budget than the run had, and keeps them"""
     with house.server("--replies", replies(house)) as server:
-        ask(house, server.base("not-found"), "--seeds", "1", "--repairs", "0", "--no-analysis", "--no-tuning", "--max-evaluations", "1",
+        ask(house, server.base("not-found"), *ONE_CALL, "--max-evaluations", "1",
             "--out", house.folder / "run").expect(CANNOT, "asked for model 'fake'")
         house.run("resume", "last", "--api-base", server.base("fine"), "--model", "other", "--max-evaluations", "5",
                   env={"HONE_API_KEY": KEY}).expect(REJECTED)
@@ -238,7 +239,7 @@ def minutes(house):
     """--max-minutes ends a run whose server keeps silent"""
     with house.server() as server:
         begin = time.monotonic()
-        outcome = ask(house, server.base("silent"), *ONE_CALL, "--max-minutes", "0.2", "--out", house.folder / "run")
+        outcome = ask(house, server.base("silent"), *OPENING, "--max-minutes", "0.2", "--out", house.folder / "run")
         outcome.expect(REJECTED, "the budget of 12 s is spent", "nothing tried")
         seconds = time.monotonic() - begin
         require(seconds < 12 + patience(48), "it took %.0f s" % seconds)
@@ -257,7 +258,7 @@ def estimated_usage(house):
 def seeds_overlap(house):
     """three seeds are asked for at the same time: a server that answers none of them before it has all three answers"""
     with house.server("--replies", replies(house)) as server:
-        ask(house, server.base("together:3"), "--seeds", "3", "--repairs", "0", "--no-analysis", "--no-tuning", "--out", house.folder / "run").expect(REJECTED)
+        ask(house, server.base("together:3"), "--seeds", "3", "--repairs", "0", "--no-analysis", "--no-tuning", "--search", "classic", "--out", house.folder / "run").expect(REJECTED)
         require_equal(len(server.log()), 3, "requests")
     run = house.last()
     require_equal({key: row["status"] for key, row in run.calls.items()}, dict.fromkeys(("seed0", "seed1", "seed2"), "answered"), "calls")
@@ -371,7 +372,7 @@ def two_models(house):
         def play(name, *flags, **env):
             return house.optimize(SMALL_SOFTMAX, "llm", "--model", "strong", "--api-base", first.base("fine@" + name), "--api-key-env", "FIRST_KEY", "--model-repair",
                                   "cheap", "--api-base-repair", second.base("refuse-effort@" + name), "--reasoning-effort", "high", "--request-extra", '{"top_p": 0.9}',
-                                  "--seeds", "1", "--repairs", "2", "--no-analysis", "--no-tuning", "--out", house.folder / name, *flags, env={"FIRST_KEY": KEY, **env})
+                                  "--seeds", "1", "--repairs", "2", "--no-analysis", "--no-tuning", "--search", "classic", "--out", house.folder / name, *flags, env={"FIRST_KEY": KEY, **env})
 
         outcome = play("a").expect(REJECTED, "cheap takes no --reasoning-effort high, which is left out from now on")
         run = house.last()
@@ -426,7 +427,7 @@ def replies_that_are_no_answer(house):
         for part, reply in enumerate((first, second)):
             house.write("bad/%03d_%s.txt" % (2 * number + part, "seed_repair" if "repair" in key else "seed"), reply)
     with house.server("--replies", house.folder / "bad") as server:
-        outcome = ask(house, server.base(), "--seeds", "1", "--repairs", str(len(BAD_REPLIES) - 1), "--no-analysis", "--no-tuning", "--out", house.folder / "run")
+        outcome = ask(house, server.base(), "--seeds", "1", "--repairs", str(len(BAD_REPLIES) - 1), "--no-analysis", "--no-tuning", "--search", "classic", "--out", house.folder / "run")
         outcome.expect(REJECTED, "no candidate was right")
         asked = [entry["call_key"] for entry in server.log()]
     run = house.last()

@@ -310,7 +310,7 @@ def suites(house):
         if name:
             env["CUDA_VISIBLE_DEVICES"] = name
         words = [os.environ["HONE_BINARY"], "suite", str(tasks), "--name", "s", *how, "--out", str(house / ("runs%d" % number)), "--proposer", "exec:cat %s" % reply, "--seeds", "1", "--repairs", "0",
-                 "--no-analysis", "--no-tuning", *QUICK[:2], "--python", sys.executable, "--json", "--quiet"]
+                 "--no-analysis", "--no-tuning", "--search", "classic", *QUICK[:2], "--python", sys.executable, "--json", "--quiet"]
         process = subprocess.Popen(words, env=env, cwd=house, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         running[process.pid] = process
     seen, most, turns, told = dict.fromkeys(running, 0), 0, [], {}

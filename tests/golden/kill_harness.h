@@ -56,9 +56,10 @@ inline bool RunKilledAt(int step, const Listener& listener, const std::function<
 
 // Kills a fresh run at step 1, 1 + stride, and so on, until a run has fewer steps. Each run continues in this
 // process to its end and is then passed to `check`. A run has Go(listener), which returns a Result, and
-// folder(). Returns the number of kills. Only the one pending request may be repeated.
+// folder(). Returns the number of kills. Only the pending requests may be repeated: one, or as many as the
+// run has threads.
 template <class Run, class Make, class Check>
-int KillAtEveryStep(int stride, const Make& make, const Check& check) {
+int KillAtEveryStep(int stride, const Make& make, const Check& check, int threads = 1) {
   int kills = 0;
   bool killed = true;
   for (int step = 1; killed; step += stride) {
@@ -71,7 +72,7 @@ int KillAtEveryStep(int stride, const Make& make, const Check& check) {
     const auto end = run.Go(listener);
     EXPECT_TRUE(end.ok()) << end.error().message;
     check(run);
-    EXPECT_LE(AskedAgain(log), killed ? 1 : 0);
+    EXPECT_LE(AskedAgain(log), killed ? threads : 0);
     if (testing::Test::HasFailure()) break;
   }
   return kills;

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "model/prompt_values.h"
 #include "pipeline/spine.h"
 
 namespace hone {
@@ -155,6 +156,24 @@ TEST_P(PromptGolden, ReadsAsItsFile) {
     EXPECT_EQ(expected.ok() ? *expected : "", text)
         << path << ": run with HONE_UPDATE_GOLDEN=1 if the change is meant";
     EXPECT_THAT(text, HasSubstr("- floor of this device: "));
+    // One short timing was taken on a busy machine and is below the floor, so that it says nothing.
+    const Json& context = GetMember(story, "context");
+    const double best_us = GetNumber(context, "best_us");
+    const double floor_us = GetNumber(GetMember(context, "card"), "floor_us");
+    if (best_us > floor_us) {
+      EXPECT_THAT(text,
+                  HasSubstr(fmt::format("- best of PyTorch: {} ({}), {}\n", HumanSeconds(best_us * 1e-6),
+                                        GetString(context, "best_rung"), TimesTheFloor(best_us, floor_us))))
+          << keys[i];
+    } else {
+      EXPECT_THAT(text, testing::Not(HasSubstr("best of PyTorch: "))) << keys[i];
+    }
+    // Every row of a candidate has its time and its distance from the floor. A machine that was too busy may
+    // leave only a ratio.
+    for (const std::string& line : Lines(text))
+      if (Contains(line, "x of the best PyTorch baseline") && !Contains(line, "too busy to be sure")) {
+        EXPECT_THAT(line, HasSubstr(" per call, ")) << keys[i];
+      }
     if (i >= wanted.timed.size()) continue;
     EXPECT_THAT(text, HasSubstr("- reached: ")) << keys[i];
     EXPECT_THAT(text, HasSubstr(fmt::format("- largest {} and their share of the time: ",

@@ -1,7 +1,7 @@
-// Replays recorded runs of the real judge (reports/NAME.json). It holds two claims. Given the recorded replies
-// and verdicts, the spine makes the same requests, candidates and decisions, by their keys, and keeps the same
-// best. A run that is killed at any step and resumed ends as if undisturbed. What a prompt or a decision says,
-// and each rule by itself, is in src/pipeline/spine_test.cpp and its like.
+// Replays recorded runs of the real judge (reports/NAME.json). It holds two claims. Given the recorded
+// replies and verdicts, the spine makes the same requests, candidates and decisions, by their keys, and keeps
+// the same best. A run that is killed at any step and resumed ends as if undisturbed. What a prompt or a
+// decision says, and each rule by itself, is in src/pipeline/spine_test.cpp and its like.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

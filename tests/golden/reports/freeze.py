@@ -126,7 +126,7 @@ def stopped(house):
 def failed(house):
     """a model that cannot be reached"""
     house.run("optimize", SLOW_ROWS, "--proposer", "llm", "--model", "a-model", "--api-base", "http://127.0.0.1:9/v1", *QUICK, "--seeds", "1",
-              "--out", house.folder / "run", env={"OPENAI_API_KEY": "k"})
+              "--search", "classic", "--out", house.folder / "run", env={"OPENAI_API_KEY": "k"})
     keep(house, "failed", last_story(house))
 
 
