@@ -23,9 +23,9 @@ double OperatorChainUs(const RecipeContext& context, const std::string& way) {
   const LibraryCosts& library = context.on_gpu() ? context.costs.gpu.library : context.costs.cpu.library;
   const auto costs = library.find(way);
   const Card& card = context.inputs.card;
-  if (card.floor_us <= 0 || costs == library.end()) return 0;
+  if (card.library_us <= 0 || costs == library.end()) return 0;
   const int64_t operators = card.launches > 0 ? card.launches : card.operator_calls();
-  return card.floor_us / costs->second.share + static_cast<double>(operators) * costs->second.operator_us +
+  return card.library_us / costs->second.share + static_cast<double>(operators) * costs->second.operator_us +
          CudnnStepsUs(context);
 }
 

@@ -33,7 +33,7 @@ ExpertInputs InputsOf(const TaskCase& task) {
   inputs.task.sha256 = std::string(64, 'a');
   inputs.device = inputs.target = "cuda";
   inputs.machine = {{"cores", 2}, {"threads", 1}, {"sm", 90}, {"torch", "2.11.0"}};
-  inputs.card.floor_us = 100;
+  inputs.card.floor_us = inputs.card.library_us = 100;
   inputs.card.operators = {{"addmm", 512}};
   if (*task.path == '\0') {
     inputs.card.inputs = {{"float32", {256, 8, 1024}}};

@@ -41,7 +41,7 @@ ExpertInputs InputsOf(const std::string& kind, int64_t hidden, int64_t layers, b
   inputs.task.sha256 = std::string(64, 'a');
   inputs.device = inputs.target = "cuda";
   inputs.machine = {{"cores", 2}, {"threads", 1}, {"sm", 90}, {"torch", "2.11.0"}};
-  inputs.card.floor_us = 100;
+  inputs.card.floor_us = inputs.card.library_us = 100;
   inputs.facts["recurrent_modules"] = {{{"path", "rnn"},
                                         {"kind", kind},
                                         {"input_size", 64},

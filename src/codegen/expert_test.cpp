@@ -34,7 +34,7 @@ ExpertInputs InputsOf(const std::string& source, const std::string& device) {
   inputs.task.sha256 = std::string(64, 'a');
   inputs.device = inputs.target = device;
   inputs.machine = Machine();
-  inputs.card.floor_us = 100;
+  inputs.card.floor_us = inputs.card.library_us = 100;
   inputs.card.operators = {{"addmm", 10}};
   inputs.card.outputs = {{"float32", {4, 4}}};
   return inputs;
@@ -109,7 +109,7 @@ ExpertInputs ResNet(const std::string& device) {
 // Two maps over 64 x 64, as the worker would capture them.
 ExpertInputs Captured(const std::string& device) {
   ExpertInputs inputs = TaskInputs("small_softmax.py", device);
-  inputs.card.floor_us = 1;  // shorter than a launch
+  inputs.card.floor_us = inputs.card.library_us = 1;  // shorter than a launch
   graph::Graph graph;
   const graph::TensorType type = graph::ContiguousType(graph::DType::kFloat32, {64, 64});
   graph::ValueTree leaf;

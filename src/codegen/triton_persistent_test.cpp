@@ -19,7 +19,7 @@ ExpertInputs Gru(bool bidirectional = false) {
   inputs.device = "cuda";
   inputs.target = "triton";
   inputs.machine = {{"sm", 80}, {"has_triton", true}, {"nvcc", true}, {"nvrtc", true}};
-  inputs.card.floor_us = 100;
+  inputs.card.floor_us = inputs.card.library_us = 100;
   inputs.card.modules = {{"GRU", 1}};
   inputs.facts["recurrent_modules"] = {{{"path", "gru"},
                                         {"kind", "GRU"},

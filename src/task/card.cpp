@@ -114,6 +114,7 @@ Card CardFromJson(const Json& json) {
   card.serial_chain = GetInt(json, "serial_chain");
   card.launches = GetInt(json, "launches", -1);
   card.floor_us = GetNumber(json, "floor_us");
+  card.library_us = GetNumber(json, "library_us", card.floor_us);
   card.floor_bound = GetString(json, "floor_bound");
   card.ceiling_flops_per_s = GetNumber(json, "ceiling_flops_per_s");
   card.ceiling_bytes_per_s = GetNumber(json, "ceiling_bytes_per_s");
@@ -141,6 +142,7 @@ Json ToJson(const Card& card) {
           {"serial_chain", card.serial_chain},
           {"launches", card.launches >= 0 ? Json(card.launches) : Json()},
           {"floor_us", card.floor_us},
+          {"library_us", card.library_us},
           {"floor_bound", card.floor_bound},
           {"ceiling_flops_per_s", card.ceiling_flops_per_s},
           {"ceiling_bytes_per_s", card.ceiling_bytes_per_s},
@@ -155,17 +157,24 @@ void SetFloor(Card* card, const Ceilings& ceilings, Tf32Allowed tf32) {
     return found == ceilings.flops_per_s.end() ? 0.0 : found->second;
   };
   const double plain = rate_of(dtype) > 0 ? rate_of(dtype) : rate_of("float32");
+  const bool single = dtype == "float32";
+  const auto library_rate = [&](bool rounds) {
+    return single && rounds ? std::max(plain, rate_of("tf32")) : plain;
+  };
   const auto rate = [&](bool rounds) {
-    if (dtype != "float32") return plain;
-    return rounds ? std::max({plain, rate_of("tf32"), rate_of("float16")})
-                  : std::max(plain, rate_of("float16") / kSplitProducts);
+    const double half = !single ? 0 : rounds ? rate_of("float16") : rate_of("float16") / kSplitProducts;
+    return std::max(library_rate(rounds), half);
   };
   const double cudnn = std::clamp(card->cudnn_flops, 0.0, card->floor_flops());
   const double others = card->floor_flops() - cudnn;
-  double arithmetic_us = 0;
-  for (const auto& [flops, per_s] :
-       {std::pair(cudnn, rate(tf32.cudnn)), std::pair(others, rate(tf32.matmul))})
-    if (per_s > 0) arithmetic_us += flops / per_s * 1e6;
+  const auto arithmetic = [&](const auto& rate_at) {
+    double us = 0;
+    for (const auto& [flops, per_s] :
+         {std::pair(cudnn, rate_at(tf32.cudnn)), std::pair(others, rate_at(tf32.matmul))})
+      if (per_s > 0) us += flops / per_s * 1e6;
+    return us;
+  };
+  const double arithmetic_us = arithmetic(rate);
   const double bandwidth = ceilings.memory_bytes_per_s;
   const double memory_us = bandwidth > 0 ? static_cast<double>(card->least_bytes()) / bandwidth * 1e6 : 0;
   card->ceiling_flops_per_s = cudnn > 0 && others > 0 && arithmetic_us > 0
@@ -173,6 +182,7 @@ void SetFloor(Card* card, const Ceilings& ceilings, Tf32Allowed tf32) {
                                   : rate(cudnn > 0 ? tf32.cudnn : tf32.matmul);
   card->ceiling_bytes_per_s = bandwidth;
   card->floor_us = std::max(arithmetic_us, memory_us);
+  card->library_us = std::max(arithmetic(library_rate), memory_us);
   card->floor_bound = arithmetic_us > memory_us ? "arithmetic" : "memory";
 }
 

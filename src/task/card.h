@@ -42,7 +42,8 @@ struct Card {
   int64_t serial_chain = 0;
   int64_t launches = -1;  // per forward, counted by the profiler on a GPU; -1: not counted
   double floor_us = 0;
-  std::string floor_bound;         // "arithmetic" or "memory"
+  double library_us = 0;    // the same at the rates of PyTorch's libraries, float32 or TF32; for predictions
+  std::string floor_bound;  // "arithmetic" or "memory"
   double ceiling_flops_per_s = 0;  // the rates that the floor was computed with
   double ceiling_bytes_per_s = 0;
   // One sentence if no output depends on an input (graph/degenerate.h), with the rewrite that showed it.

@@ -199,17 +199,17 @@ TEST(Floor, TakesEachFloat32OperatorAtTheRateThatItsPrecisionAllows) {
     const char* what;
     double cudnn, others;  // FLOPs
     Tf32Allowed tf32;
-    double floor_us, mean_rate;
+    double floor_us, mean_rate, library_us;
   };
   Ceilings ceilings;
   ceilings.flops_per_s = {{"float32", 5e13}, {"tf32", 4e14}, {"float16", 9e14}};
-  for (const Row& row :
-       std::vector<Row>{{"convolutions that round to TF32, as fp16", 9e12, 0, {true, false}, 1e4, 9e14},
-                        {"convolutions that do not, as three products", 9e12, 0, {false, true}, 3e4, 3e14},
-                        {"other products are not cuDNN's", 0, 9e12, {true, false}, 3e4, 3e14},
-                        {"other products that may round", 0, 9e12, {false, true}, 1e4, 9e14},
-                        {"both", 9e12, 9e12, {true, false}, 4e4, 4.5e14},
-                        {"both, and all may round", 9e12, 9e12, {true, true}, 2e4, 9e14}}) {
+  for (const Row& row : std::vector<Row>{
+           {"convolutions that round to TF32, as fp16", 9e12, 0, {true, false}, 1e4, 9e14, 2.25e4},
+           {"convolutions that do not, as three products", 9e12, 0, {false, true}, 3e4, 3e14, 1.8e5},
+           {"other products are not cuDNN's", 0, 9e12, {true, false}, 3e4, 3e14, 1.8e5},
+           {"other products that may round", 0, 9e12, {false, true}, 1e4, 9e14, 2.25e4},
+           {"both", 9e12, 9e12, {true, false}, 4e4, 4.5e14, 2.025e5},
+           {"both, and all may round", 9e12, 9e12, {true, true}, 2e4, 9e14, 4.5e4}}) {
     Card card;
     card.outputs = {{"float32", {1}}};
     card.flops = row.cudnn + row.others;
@@ -219,6 +219,7 @@ TEST(Floor, TakesEachFloat32OperatorAtTheRateThatItsPrecisionAllows) {
     EXPECT_NEAR(card.ceiling_flops_per_s, row.mean_rate, 1e-6 * row.mean_rate) << row.what;
     const Card again = CardFromJson(ToJson(card));
     EXPECT_EQ(again.cudnn_flops, row.cudnn) << row.what;
+    EXPECT_NEAR(again.library_us, row.library_us, 1e-6 * row.library_us) << row.what;
   }
   // float32's own rate where a third of float16's is less, and where float16 was not measured.
   for (const double half : {1e14, 0.0}) {

@@ -153,7 +153,8 @@ std::optional<Pair> ProductOf(const Node* node) {
   return left && right ? std::optional<Pair>({*left, *right}) : std::nullopt;
 }
 
-// Scores below all others by this much have a share of 0 in float32, whatever the others are.
+// A score of this or less has a share of 0 in float32 beside scores above half of it. Attention whose scores
+// are all below that would see hidden keys in PyTorch, and does not here.
 constexpr double kHides = -5e8;
 
 // What a query that sees no key gets. The kernel gives NaN, as the softmax of infinities does.
@@ -242,7 +243,9 @@ struct Written {
 // Whether one mask of [queries, keys] serves all heads.
 bool IsMaskOfAllHeads(const graph::Graph& graph, ValueId id, const Attention& a) {
   const graph::TensorType& mask = graph.type(id);
-  return mask.dtype == DType::kBool && mask.rank() >= 2 && mask.elements() == a.queries * a.keys &&
+  if (mask.dtype != DType::kBool || mask.rank() < 2) return false;
+  // A mask of keys for each item of a batch may have as many elements.
+  return mask.elements() == a.queries * a.keys && mask.shape[mask.rank() - 2] == a.queries &&
          mask.shape.back() == a.keys;
 }
 

@@ -51,10 +51,11 @@ class AttentionTest : public testing::Test {
                shape));
   }
   // softmax(masked_fill(q k' * scale)) v, as modules write it.
-  void Written(int64_t heads, int64_t length, int64_t width, double fill, bool reads_scores = false) {
+  void Written(int64_t heads, int64_t length, int64_t width, double fill, bool reads_scores = false,
+               const Shape& mask_shape = {}) {
     const Shape shape = {heads, length, width};
     const ValueId q = Input(shape), k = Input({heads, width, length}), v = Input(shape),
-                  mask = Input({1, length, length}, DType::kBool);
+                  mask = Input(mask_shape.empty() ? Shape{1, length, length} : mask_shape, DType::kBool);
     const Shape square = {heads, length, length};
     ValueId s = Add("aten.bmm.default", {{"self", q}, {"mat2", k}}, square);
     s = Add("aten.mul.Tensor", {{"self", s}, {"other", 0.5}}, square);
@@ -118,6 +119,14 @@ TEST_F(AttentionTest, GivesQueriesWithoutKeysTheMeanWhereTheFillIsFinite) {
                                                 "hone.attention_tiles.default", kAttention, "aten.all.dim",
                                                 "aten.mean.dim", "aten.where.self"));
   }
+}
+
+TEST_F(AttentionTest, LeavesAMaskOfKeysForEachItemOfABatchThatHasAsManyItemsAsQueries) {
+  Written(256, 256, 64, -kInfinity, false, {256, 1, 256});
+  EXPECT_EQ(Fuse(), 0);
+  graph = Graph();
+  Written(256, 256, 64, -kInfinity, false, {1, 256, 256});
+  EXPECT_EQ(Fuse(), 1) << "one mask for all items";
 }
 
 TEST_F(AttentionTest, LeavesAMaskThatDoesNotHide) {

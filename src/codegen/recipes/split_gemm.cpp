@@ -80,7 +80,7 @@ Result<RecipeAnswer> ProposeSplitGemm(const RecipeContext& context) {
   Proposal proposal;
   proposal.title = parts.title;
   proposal.why = "PyTorch multiplies float32 outside of the tensor cores: " + Join(shapes, ", ");
-  proposal.predicted_us = ours_us + std::max(0.0, card.floor_us - replaced_us) / others.share +
+  proposal.predicted_us = ours_us + std::max(0.0, card.library_us - replaced_us) / others.share +
                           static_cast<double>(operators) * others.operator_us;
   HONE_ASSIGN_OR_RETURN(proposal.source, WriteCandidate(context, parts));
   return RecipeAnswer(std::move(proposal));

@@ -59,6 +59,8 @@ class _Constant:
 
     def __call__(self, device):
         if device not in self.made:
+            if device.type == "cuda" and torch.cuda.is_current_stream_capturing():
+                raise _Unsupported("a CUDA graph is being captured: call the module once before")
             with torch.inference_mode(False):  # calls outside of inference mode will read it too
                 if self.packed is None:
                     numbers = torch.tensor(self.data, dtype=torch.float64, device="cpu")
