@@ -410,8 +410,10 @@ Result<bool> Contest::TimeRounds(Both& both, const Progress& progress) {
   const double budget_s = plan_.budget_s * (short_rounds && timing_.pairs > 0 ? 0.6 : 1);
   const int usual = static_cast<int>(
       std::clamp(budget_s / watch.seconds(), static_cast<double>(least), static_cast<double>(kMostRounds)));
-  // On a noisy machine, short rounds are repeated up to twice as often.
-  const int most = watch.seconds() < 0.3 && plan_.has_short ? 2 * usual : usual;
+  // On a noisy machine, short rounds are repeated up to twice as often. Not in a further pair of a candidate
+  // that is not ahead: there the next pair says more.
+  const bool repeats = watch.seconds() < 0.3 && plan_.has_short && (timing_.pairs == 0 || Ahead());
+  const int most = repeats ? 2 * usual : usual;
   const size_t before = timing_.contestants[0].rounds.size();
   for (int void_before = timing_.void_rounds;;) {
     const int done = static_cast<int>(timing_.contestants[0].rounds.size() - before);

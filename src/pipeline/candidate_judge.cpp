@@ -11,6 +11,7 @@
 #include "evaluation/nursery.h"
 #include "evaluation/provenance.h"
 #include "graph/graph_json.h"
+#include "pipeline/kept_times.h"
 #include "pipeline/kept_verdict.h"
 #include "pipeline/mending.h"
 #include "pipeline/recorder.h"
@@ -193,11 +194,7 @@ class SlotTaken {
   std::counting_semaphore<16>& slots_;
 };
 
-// Earlier versions stored this value if the machine was too busy for any measurement.
-constexpr double kLeastKeptUs = 0.5;
-
-// The stored screening run of a candidate. It only ranks variants, so one per device, text, task and library
-// versions is enough.
+// Where the times of a candidate's screening runs are kept, per device, text, task and library versions.
 fs::path KeptLook(const ReferenceSession& session, const CandidateFile& candidate) {
   const Json& facts = session.facts();
   const bool gpu = session.options().device == "cuda";
@@ -267,17 +264,15 @@ Result<std::optional<Judged>> SessionJudge::JudgeAnew(const CandidateFile& candi
 
 Result<QuickLook> SessionJudge::Look(const CandidateFile& candidate, const Progress& progress) {
   HONE_ASSIGN_OR_RETURN(const ReferenceSession* session, Session(progress));
-  const fs::path kept = KeptLook(*session, candidate);
-  if (const Result<std::string> text = ReadFile(kept); text.ok())
-    if (const Result<Json> json = ParseJson(*text); json.ok() && GetNumber(*json, "call_us") > kLeastKeptUs)
-      return QuickLook{true, "", GetNumber(*json, "call_us")};
+  KeptTimes kept(KeptLook(*session, candidate));
+  if (const std::optional<double> us = kept.Agreed()) return QuickLook{true, "", *us};
   const SlotTaken slot(slots_);
   HONE_ASSIGN_OR_RETURN(QuickLook look, evaluator_->Look(candidate, true, progress));
   if (look.refused) {
     const Verdict verdict = hone::Judge(*look.refused, ContextOf(*session));
     look.why = verdict.reason + ": " + verdict.detail;
   }
-  if (look.right && look.call_us > 0) KeepInCache(kept, DumpJson(Json{{"call_us", look.call_us}}));
+  if (look.right && look.call_us > 0) kept.Add(look.call_us);
   return look;
 }
 
