@@ -175,8 +175,11 @@ Result<bool> TimedSide::Clear() {
 }
 
 Result<std::optional<Span>> TimedSide::Run(const Block& block) {
-  HONE_ASSIGN_OR_RETURN(const bool cleared, Clear());
-  if (!cleared) return std::optional<Span>();
+  const bool on_device = memory_.on_device();
+  if (on_device) {
+    HONE_ASSIGN_OR_RETURN(const bool cleared, Clear());
+    if (!cleared) return std::optional<Span>();
+  }
   size_t total = 0;
   std::vector<size_t> bases;
   std::vector<Json> trees;
@@ -197,6 +200,13 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
   const std::vector<Stretch> stretches = StretchesOf(block.revealed, bases);
   for (const Stretch& one : stretches)
     HONE_RETURN_IF_ERROR(memory_.Put(*inputs, one.to, *one.drawn, one.base, one.size));
+  // On a host the side stays frozen until everything is ready. Its pool of threads spins for milliseconds
+  // after it was thawed. Beside the copies above, two of its threads would share a processor, and the block
+  // would begin by waiting for the scheduler to part them.
+  if (!on_device) {
+    HONE_ASSIGN_OR_RETURN(const bool cleared, Clear());
+    if (!cleared) return std::optional<Span>();
+  }
   BlockRequest request;
   request.bytes = inputs->mapped;
   request.on_device = memory_.on_device();
@@ -211,7 +221,6 @@ Result<std::optional<Span>> TimedSide::Run(const Block& block) {
     request.layout = block.revealed.front()->tree;
   else
     request.trees = std::move(trees);
-  const bool on_device = memory_.on_device();
   HONE_ASSIGN_OR_RETURN(auto reply,
                         Ask(request, mapped_inputs_ ? std::vector<int>() : std::vector<int>{inputs->fd()}));
   if (!reply) return std::optional<Span>();

@@ -43,7 +43,9 @@ using Seats = std::deque<std::unique_ptr<CandidateSeat>>;
 
 constexpr double kTf32Error = 2e-4;
 constexpr double kFarBehind = 0.6;
-constexpr double kHardlySlower = 0.9;  // `slower` with an interval that ends above this needs a second pair
+// `slower` needs a second pair if its interval ends above this, or if its calls without the fixed costs of a
+// block reach this.
+constexpr double kHardlySlower = 0.9;
 
 TaskContext ContextOfTask(const ReferenceSession& session) {
   const Json& facts = session.facts();
@@ -236,9 +238,12 @@ Result<Judged> SessionJudge::JudgeIn(const CandidateFile& candidate, bool once_m
     // More pairs will not accept a candidate that is far behind. One more shows whether it is slower.
     const bool far_behind = verdict.vs_best.estimate > 0 && verdict.vs_best.estimate < kFarBehind;
     const bool one_pair = seen.timing && seen.timing->pairs < 2;
-    // A pair of processes may be a little slower than the next one without any reason in the candidate.
-    const bool hardly_slower =
-        verdict.reason == NameOf(Reason::kSlower) && one_pair && verdict.vs_best.high > kHardlySlower;
+    // A pair of processes may be a little slower than the next one, or pay a fixed cost that the next one
+    // does not, without any reason in the candidate.
+    const double slope_us = verdict.candidate_us - verdict.added_us;
+    const bool by_slope = slope_us > 0 && verdict.best_us < kHardlySlower * slope_us;
+    const bool hardly_slower = verdict.reason == NameOf(Reason::kSlower) && one_pair &&
+                               (verdict.vs_best.high > kHardlySlower || !by_slope);
     return hardly_slower || (verdict.verdict == NameOf(Decision::kInconclusive) && (!far_behind || one_pair));
   };
   HONE_ASSIGN_OR_RETURN(judged.measurement,

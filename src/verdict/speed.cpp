@@ -179,7 +179,8 @@ struct Account {
 };
 
 void Enter(const Timing& t, const Contestant* fastest, double spread, Account* account, Verdict* v) {
-  v->candidate_us = t.MedianUs(t.contestants[0]) + account->beyond_us;
+  v->added_us = account->beyond_us;
+  v->candidate_us = t.MedianUs(t.contestants[0]) + v->added_us;
   for (size_t i = 1; i < t.contestants.size(); ++i) {
     const Contestant& one = t.contestants[i];
     if (&one != fastest && one.name != "eager") continue;

@@ -45,6 +45,7 @@ struct Verdict {
   std::string best_baseline;
   bool only_in_a_row = false;  // a single call is no faster than the baseline's
   double candidate_us = 0;
+  double added_us = 0;  // the part of candidate_us that is not the slope of its blocks: fixed costs
   double best_us = 0;
   double eager_us = 0;
   double error = 0;  // the candidate's largest relative error
