@@ -229,8 +229,8 @@ Result<RecipeAnswer> ProposeForGpu(const RecipeContext& context, GpuForm form) {
   const OperatorCosts others = eager == gpu.library.end() ? OperatorCosts{0, 1} : eager->second;
   const double kernels_us = text.kernel_bytes / gpu.split_gemm.bytes_per_us;
   const double rest_us = (half ? OtherCallsUs(draft, gpu)
-                               : std::max(0.0, context.inputs.card.library_us - kernels_us - text.replaced_us -
-                                                   draft.attention.pytorch_us)) /
+                               : std::max(0.0, context.inputs.card.library_us - kernels_us -
+                                                   text.replaced_us - draft.attention.pytorch_us)) /
                              others.share +
                          text.products_us + draft.half.us + draft.attention.us;
   const double launches = static_cast<double>(text.launches + text.calls);
