@@ -10,22 +10,11 @@ function(hone_test_options target)
   endif()
 endfunction()
 
-# Recorded runs are written with thousands of small transactions, and each waits for the disk. Their folders are in memory where there is
-# enough of it: what they claim survives a killed process, not a machine without power.
-execute_process(COMMAND df --output=avail -k /dev/shm OUTPUT_VARIABLE hone_shm ERROR_QUIET)
-set(hone_quick_tmp "")
-if(hone_shm MATCHES "([0-9]+)[ \n]*$" AND CMAKE_MATCH_1 GREATER 4000000)
-  set(hone_quick_tmp "TMPDIR=/dev/shm")
-endif()
-
 # hone_gtest(TARGET NAME LABEL SECONDS): a test program as one CTest test. A process per case would cost more than most cases,
 # above all under the sanitizers. What each case came to is in gtest/NAME.xml of the build folder; ./test counts from there.
 function(hone_gtest target name label seconds)
   add_test(NAME ${name} COMMAND ${target} --gtest_output=xml:${CMAKE_BINARY_DIR}/gtest/${name}.xml)
   set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${seconds})
-  if(name MATCHES "^golden\\.(replay|population|killed_search)$" AND hone_quick_tmp)
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT "${hone_quick_tmp}")
-  endif()
   if(name MATCHES "^(golden\\.(replay|population|killed_search)|model|report|process|verdict|evaluation)$")
     set_tests_properties(${name} PROPERTIES COST 50)  # the longest start first
   endif()
