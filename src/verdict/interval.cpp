@@ -19,11 +19,12 @@ constexpr double kBusyRounds = 0.15;
 // that.
 constexpr double kNearOne = 0.05;
 constexpr double kNarrow = 0.10;
-// Further pairs are futile if they would accept the candidate with less than this probability. That decides
-// if the estimate and its interval are at most this far from 1 and this wide.
+// Further pairs are futile if they would accept the candidate with less than this probability. Then the
+// estimate may be this far from 1, its interval this wide and the rounds this busy.
 constexpr double kFutile = 0.05;
 constexpr double kNearEnough = 0.10;
 constexpr double kNarrowEnough = 0.20;
+constexpr double kFutileBusyRounds = 2 * kBusyRounds;
 // The mean of the standard deviation of three normal values whose true one is 1.
 constexpr double kDeviationOfThree = 0.886;
 // A lead must exceed this many standard errors of one pair of processes.
@@ -262,11 +263,14 @@ bool TooNoisy(const std::vector<PairTimes>& pairs, double process_spread) {
     spreads.push_back(RoundSpread(ratios));
   }
   const double scatter = MedianOf(std::move(spreads));
-  if (ChanceOfAcceptance(pairs, process_spread) < kFutile)
-    return distance > kNearEnough || half_width > kNarrowEnough || scatter > 2 * kBusyRounds;
   const double quiet = kNormal95 * process_spread / std::sqrt(std::min<double>(pairs.size(), kPairsToAccept));
-  return distance > std::max(kNearOne, quiet) || half_width > std::max(kNarrow, 1.5 * quiet) ||
-         scatter > kBusyRounds;
+  double near = std::max(kNearOne, quiet), narrow = std::max(kNarrow, 1.5 * quiet), busy = kBusyRounds;
+  if (ChanceOfAcceptance(pairs, process_spread) < kFutile) {
+    near = std::max(near, kNearEnough);
+    narrow = std::max(narrow, kNarrowEnough);
+    busy = kFutileBusyRounds;
+  }
+  return distance > near || half_width > narrow || scatter > busy;
 }
 
 bool StandsOut(const std::vector<PairTimes>& pairs, double estimate) {

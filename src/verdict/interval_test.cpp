@@ -217,15 +217,16 @@ TEST(ChanceOfAcceptance, IsSmallWithoutALeadAndLargeWithOne) {
 
 TEST(TooNoisy, IsNotSaidWhereFurtherPairsWouldHardlyAcceptTheCandidate) {
   // A third of the rounds is off to each side.
-  const auto noisy = [](double ratio, double off) {
+  const auto noisy = [](double ratio, double off, double spread = 0.03) {
     Values baseline;
     for (int i = 0; i < 12; ++i) baseline.push_back(100 * ratio * std::exp(off * (i % 3 - 1)));
-    return TooNoisy({Pair(Values(12, 100), baseline)}, 0.03);
+    return TooNoisy({Pair(Values(12, 100), baseline)}, spread);
   };
   EXPECT_FALSE(noisy(0.98, 0.12)) << "not faster, and within a fifth of PyTorch";
   EXPECT_TRUE(noisy(1.06, 0.12)) << "perhaps faster";
   EXPECT_TRUE(noisy(0.98, 0.5)) << "within a half says nothing";
   EXPECT_TRUE(noisy(0.85, 0.19)) << "perhaps slower";
+  EXPECT_FALSE(noisy(0.98, 0.09, 0.10)) << "processes that launch kernels differ by more than a fifth anyway";
 }
 
 TEST(StandsOut, TellsALuckyDifferenceFromOneThatTheRoundsShow) {
